@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * vllmc.h: the whole public API of libvllmc.
+ *
+ * A vc_model is an opened model with its engine: paged KV cache, continuous batching, prefix cache. Requests are
+ * submitted as token ids or text and their results are read as outputs, in the order in which tokens were made.
+ * Either the caller drives the engine with vc_step(), or vc_start() lets a thread of the library do it.
+ *
+ *     vc_model_params mp;  vc_model_params_init(&mp);  mp.path = "model.gguf";
+ *     vc_model *m = NULL;  vc_err err = VC_ERR_INIT;
+ *     if (vc_model_open(&m, &mp, &err)) { fprintf(stderr, "%s\n", err.text); return 1; }
+ *     vc_request_params rp; vc_request_params_init(&rp);  rp.prompt = "Hello";
+ *     uint64_t id;  vc_submit(m, &rp, &id, &err);
+ *     for (vc_output *o; !vc_next(m, -1, &o, &err); vc_output_free(o)) { fputs(o->text, stdout); if (o->finished) break; }
+ *     vc_model_close(&m);
+ *
+ * ABI: every struct that the caller fills begins with struct_size, set by its _init function; fields are only ever
+ * appended. Thread rule: all functions of one vc_model may be called from any thread, except that vc_model_close
+ * must be the last call. No function exits, aborts or prints, except through the log callback.
+ * Strings are UTF-8 and NUL-terminated unless a length is given beside them.
+ */
+#ifndef VLLMC_H
+#define VLLMC_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define VC_VERSION "0.1.0"
+#define VC_ABI 1
+
+#if defined(__GNUC__)
+#define VC_API __attribute__((visibility("default")))
+#else
+#define VC_API
+#endif
+
+/* Status codes: name, value, sentence, HTTP status. 0 is success, errors are negative; values never change. */
+#define VC_STATUS_MAP(X)                                                                           \
+    X(OK, 0, "success", 200)                                                                       \
+    X(E_INVALID, -1, "an argument is outside its range", 400)                                      \
+    X(E_NOMEM, -2, "out of memory", 503)                                                           \
+    X(E_IO, -3, "a file could not be opened or read", 500)                                         \
+    X(E_FORMAT, -4, "a file does not follow its format", 400)                                      \
+    X(E_UNSUPPORTED, -5, "not supported by this build or model", 400)                              \
+    X(E_NOT_FOUND, -6, "no such thing", 404)                                                       \
+    X(E_TOO_LONG, -7, "the request does not fit the model's context or the cache", 400)            \
+    X(E_BUSY, -8, "the queue is full", 429)                                                        \
+    X(E_CANCELLED, -9, "the request was cancelled", 499)                                           \
+    X(E_TIMEOUT, -10, "nothing happened in time", 408)                                             \
+    X(E_NUMERIC, -11, "a computation gave a value that is not finite", 500)                        \
+    X(E_TEMPLATE, -12, "the chat template refused the conversation", 400)                          \
+    X(E_STATE, -13, "the call is not allowed in this state", 409)                                  \
+    X(E_DONE, -14, "there is nothing left to return", 200)
+
+typedef enum vc_status {
+#define VC_STATUS_ENUM(name, value, text, http) VC_##name = value,
+    VC_STATUS_MAP(VC_STATUS_ENUM)
+#undef VC_STATUS_ENUM
+} vc_status;
+
+/* Detail of the last error: what was wrong, where (file, key, tensor, byte offset), what was expected. */
+typedef struct vc_err {
+    vc_status status;
+    char text[1024];
+} vc_err;
+#define VC_ERR_INIT { VC_OK, { 0 } }
+
+VC_API const char *vc_status_name(vc_status s);     /* "E_FORMAT" */
+VC_API const char *vc_status_text(vc_status s);     /* the sentence above */
+VC_API int vc_status_http(vc_status s);
+VC_API const char *vc_version(void);
+
+/* Log lines go to stderr by default. level: 0 error, 1 warning, 2 info, 3 debug. fn NULL restores stderr. */
+typedef void vc_log_fn(int level, const char *line, void *arg);
+VC_API void vc_log_set(int level, vc_log_fn *fn, void *arg);
+
+/* ---- model ---------------------------------------------------------------------------------------------------- */
+typedef struct vc_model vc_model;
+
+/* vLLM's engine arguments, by vLLM's names. Strings may be NULL = default. */
+typedef struct vc_model_params {
+    size_t struct_size;
+    const char *path;                    /* GGUF file (first of a split), Hugging Face folder, or .safetensors beside a config.json */
+    const char *tokenizer;               /* other source of the vocabulary and chat template: GGUF, folder or tokenizer.json */
+    const char *chat_template;           /* template text or path, instead of the model's own */
+    const char *dtype;                   /* "auto", "bfloat16", "float16", "float32": weights are cast at load */
+    const char *numerics;                /* "auto" or profile[,slot=format…], e.g. "vllm,norm.pregamma=f32" */
+    const char *kv_cache_dtype;          /* "auto", "bfloat16", "float16", "float32" */
+    const char *generation_config;       /* "auto" (the model's), "vllm" (none), or a folder */
+    uint32_t max_model_len;              /* 0: the model's own */
+    uint32_t max_num_seqs;               /* 256 */
+    uint32_t max_num_batched_tokens;     /* 2048 */
+    uint32_t block_size;                 /* tokens of a KV page, a multiple of 16; 16 */
+    uint32_t threads;                    /* 0: as many as affinity mask and cgroup allow */
+    uint64_t kv_cache_memory_bytes;      /* 0: sized from free memory */
+    uint64_t seed;
+    int enable_prefix_caching;           /* 1 */
+    int no_fuse;                         /* 1: run every op line on its own kernel */
+    int strict_kernels;                  /* 1: refuse a contract that only the slow reference covers */
+    int priority;                        /* scheduling policy: 0 fcfs, 1 priority */
+    void (*progress)(double fraction, const char *what, void *arg);  /* called while loading, may be NULL */
+    void *progress_arg;
+} vc_model_params;
+
+typedef struct vc_model_info {
+    size_t struct_size;
+    const char *name, *architecture, *format, *quantization, *numerics, *kv_cache_dtype, *chat_template;  /* owned by the model */
+    uint64_t parameters, weight_bytes, kv_bytes, kv_tokens, workspace_bytes;
+    uint32_t max_model_len, vocab_size, num_layers, hidden_size, block_size, num_kv_blocks, threads;
+    int32_t bos_token_id;                /* -1: none */
+    const int32_t *eos_token_ids;
+    uint32_t num_eos_token_ids;
+} vc_model_info;
+
+VC_API void vc_model_params_init(vc_model_params *p);
+VC_API vc_status vc_model_open(vc_model **out, const vc_model_params *p, vc_err *err);
+VC_API void vc_model_close(vc_model **m);   /* cancels what runs; sets *m to NULL */
+VC_API vc_status vc_model_get_info(const vc_model *m, vc_model_info *info);
+
+/* ---- text ----------------------------------------------------------------------------------------------------- */
+enum {
+    VC_TOK_ADD_SPECIAL = 1,              /* BOS and EOS as the model's metadata asks */
+    VC_TOK_PARSE_SPECIAL = 2,            /* text such as <|im_end|> becomes its control token */
+    VC_DETOK_SKIP_SPECIAL = 4
+};
+/* *ids is malloc'd and becomes the caller's (vc_free). */
+VC_API vc_status vc_tokenize(const vc_model *m, const char *text, size_t len, int flags, int32_t **ids, size_t *n, vc_err *err);
+/* *text is malloc'd, NUL-terminated, and becomes the caller's (vc_free). */
+VC_API vc_status vc_detokenize(const vc_model *m, const int32_t *ids, size_t n, int flags, char **text, size_t *len, vc_err *err);
+/* Renders a conversation, given as the JSON array of OpenAI's `messages`, with the model's chat template. */
+VC_API vc_status vc_chat_render(const vc_model *m, const char *messages_json, int add_generation_prompt, char **text, size_t *len, vc_err *err);
+VC_API void vc_free(void *p);
+
+/* ---- requests ------------------------------------------------------------------------------------------------- */
+typedef struct vc_logit_bias { int32_t token; float bias; } vc_logit_bias;
+typedef struct vc_token_list { const int32_t *ids; size_t n; } vc_token_list;
+
+/* vLLM's SamplingParams: names, ranges and defaults. The _init function sets these defaults;
+ * vc_sampling_from_model overwrites them with the model's generation_config.json. */
+typedef struct vc_sampling_params {
+    size_t struct_size;
+    uint32_t n;                          /* 1 */
+    float temperature;                   /* 1.0; below 1e-5 greedy */
+    float top_p;                         /* 1.0, in (0, 1] */
+    int32_t top_k;                       /* 0 or -1: off */
+    float min_p;                         /* 0 */
+    float presence_penalty, frequency_penalty;   /* 0, in [-2, 2] */
+    float repetition_penalty;            /* 1, > 0 */
+    uint64_t seed;  int has_seed;        /* choice i of n uses seed + i */
+    uint32_t max_tokens;                 /* 0: up to the context's end */
+    uint32_t min_tokens;                 /* 0 */
+    int ignore_eos;
+    const char *const *stop; size_t num_stop;            /* stop strings */
+    const int32_t *stop_token_ids; size_t num_stop_token_ids;
+    int include_stop_str_in_output;
+    const vc_token_list *bad_words; size_t num_bad_words;
+    const int32_t *allowed_token_ids; size_t num_allowed_token_ids;
+    const vc_logit_bias *logit_bias; size_t num_logit_bias;
+    int32_t logprobs;                    /* -1: none; k: the k best beside the chosen token */
+    int32_t prompt_logprobs;             /* -1: none */
+    int skip_special_tokens;             /* 1 */
+    int detokenize;                      /* 1 */
+} vc_sampling_params;
+
+typedef struct vc_request_params {
+    size_t struct_size;
+    const char *prompt; size_t prompt_len;               /* text; prompt_len 0: strlen */
+    const int32_t *prompt_ids; size_t num_prompt_ids;    /* or token ids, which win */
+    int tokenize_flags;                                  /* VC_TOK_ADD_SPECIAL */
+    int32_t priority;                                    /* lower is sooner */
+    const char *cache_salt;                              /* separates prefix caches */
+    vc_sampling_params sampling;
+    void *user;                                          /* returned in every output */
+} vc_request_params;
+
+VC_API void vc_sampling_params_init(vc_sampling_params *p);
+VC_API void vc_sampling_from_model(const vc_model *m, vc_sampling_params *p);
+VC_API void vc_request_params_init(vc_request_params *p);
+/* Copies everything it needs. The whole request is validated here: an error names the field. */
+VC_API vc_status vc_submit(vc_model *m, const vc_request_params *p, uint64_t *id, vc_err *err);
+VC_API vc_status vc_cancel(vc_model *m, uint64_t id);    /* its outputs end with finish_reason "abort" */
+
+typedef struct vc_logprob { int32_t token; float logprob; uint32_t rank; } vc_logprob;
+
+/* What became known since the last output of the same choice. */
+typedef struct vc_output {
+    uint64_t request_id;
+    uint32_t index;                      /* choice, 0 … n-1 */
+    void *user;
+    const int32_t *token_ids; uint32_t num_token_ids;
+    const char *text; size_t text_len;   /* whole characters only; stop strings held back; never NULL */
+    /* logprobs asked for: per new token, [0] is the chosen one, then the best in order. num_logprobs entries each. */
+    const vc_logprob *logprobs; uint32_t num_logprobs;
+    /* with the first output of choice 0, if prompt_logprobs was asked for: per prompt token as above; those of token 0 have token -1 */
+    const vc_logprob *prompt_logprobs; uint32_t num_prompt_logprobs, num_prompt_tokens;
+    uint32_t num_cached_tokens;          /* prompt tokens taken from the prefix cache */
+    int finished;                        /* last output of this choice */
+    int request_finished;                /* last output of this request */
+    const char *finish_reason;           /* "stop", "length", "abort", "error", or NULL */
+    const char *stop_string; int32_t stop_token;  /* what stopped it: string or NULL, id or -1 */
+    uint64_t seed;                       /* the seed in use */
+    vc_err error;                        /* status != 0 when finish_reason is "error" */
+} vc_output;
+
+/* Runs one engine step on the calling thread. VC_E_DONE: nothing to do. VC_E_STATE: a thread runs (vc_start). */
+VC_API vc_status vc_step(vc_model *m, vc_err *err);
+VC_API vc_status vc_start(vc_model *m, vc_err *err);     /* a thread steps from now on */
+VC_API vc_status vc_stop(vc_model *m);
+/* The next output. Without a thread it steps as needed. timeout_ms < 0: wait; VC_E_TIMEOUT, or VC_E_DONE when no
+ * request is left. *out becomes the caller's. */
+VC_API vc_status vc_next(vc_model *m, int timeout_ms, vc_output **out, vc_err *err);
+VC_API void vc_output_free(vc_output *o);
+
+typedef struct vc_stats {
+    size_t struct_size;
+    uint32_t running, waiting;
+    double kv_usage;                     /* 0 … 1 */
+    uint64_t steps, prompt_tokens, generated_tokens, preemptions, prefix_queries, prefix_hits;
+    double step_seconds;                 /* spent in steps */
+} vc_stats;
+VC_API vc_status vc_get_stats(const vc_model *m, vc_stats *s);
+VC_API vc_status vc_reset_prefix_cache(vc_model *m);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * compat.h: the only place for compiler extensions. */
+#ifndef VC_BASE_COMPAT_H
+#define VC_BASE_COMPAT_H
+
+#define VC_INLINE static inline __attribute__((always_inline))
+#define VC_PRINTF(fmt, args) __attribute__((format(printf, fmt, args)))
+#define VC_UNUSED __attribute__((unused))
+#define VC_LIKELY(x) __builtin_expect(!!(x), 1)
+#define VC_UNLIKELY(x) __builtin_expect(!!(x), 0)
+#define VC_ALIGNED(n) __attribute__((aligned(n)))
+#define VC_ARRAY_LEN(a) (sizeof(a) / sizeof((a)[0]))
+
+/* Full unrolling of a loop with a constant trip count; clang ignores gcc's pragma and the reverse. */
+#ifdef __clang__
+#define VC_UNROLL _Pragma("clang loop unroll(full)")
+#else
+#define VC_UNROLL _Pragma("GCC unroll 32")
+#endif
+
+#define VC_CAT2(a, b) a##b
+#define VC_CAT(a, b) VC_CAT2(a, b)
+#define VC_MIN(a, b) ((a) < (b) ? (a) : (b))
+#define VC_MAX(a, b) ((a) > (b) ? (a) : (b))
+
+#endif

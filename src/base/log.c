@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/log.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+static int g_level = VC_LOG_WARN;
+static vc_log_fn *g_fn;
+static void *g_arg;
+
+void vc_log_set(int level, vc_log_fn *fn, void *arg) {
+    g_level = level;
+    g_fn = fn;
+    g_arg = arg;
+}
+
+int vc_log_level(void) { return g_level; }
+
+void vc_log(enum vc_log_level level, const char *fmt, ...) {
+    if ((int)level > g_level) return;
+    char line[2048];
+    va_list ap;
+    va_start(ap, fmt);
+    vsnprintf(line, sizeof line, fmt, ap);
+    va_end(ap);
+    static const char *const name[] = { "error", "warning", "info", "debug" };
+    if (g_fn) g_fn((int)level, line, g_arg);
+    else fprintf(stderr, "vllmc: %s: %s\n", name[level], line);
+}

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * pool.h: the worker pool. One caller at a time runs a function on all its threads; inside, they meet at barriers.
+ * The caller is part 0 and takes its share. Workers compute with subnormals flushed (vc_fp_flush); the caller's own
+ * state is set during the run and restored. Workers spin for a moment between runs, then sleep. */
+#ifndef VC_BASE_POOL_H
+#define VC_BASE_POOL_H
+
+#include <stdint.h>
+
+#include "base/status.h"
+
+struct vc_pool;
+typedef void vc_pool_fn(void *ctx, uint32_t part, uint32_t parts);
+
+vc_status vc_pool_new(struct vc_pool **out, uint32_t threads, vc_err *err);
+void vc_pool_del(struct vc_pool *p);
+uint32_t vc_pool_threads(const struct vc_pool *p);
+void vc_pool_run(struct vc_pool *p, vc_pool_fn *fn, void *ctx);
+/* Every part of a run must call it equally often; memory written before is visible after. */
+void vc_pool_barrier(struct vc_pool *p);
+
+/* Share [*lo, *hi) of n items for this part, in whole multiples of `unit`; sizes differ by at most one unit. */
+static inline void vc_share(uint64_t n, uint64_t unit, uint32_t part, uint32_t parts, uint64_t *lo, uint64_t *hi) {
+    uint64_t units = (n + unit - 1) / unit, base = units / parts, rest = units % parts;
+    uint64_t a = base * part + (part < rest ? part : rest), b = a + base + (part < rest);
+    *lo = a * unit < n ? a * unit : n;
+    *hi = b * unit < n ? b * unit : n;
+}
+
+#endif

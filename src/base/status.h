@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * status.h: results and error text. Codes live in vllmc.h; this adds the helpers that every room uses. */
+#ifndef VC_BASE_STATUS_H
+#define VC_BASE_STATUS_H
+
+#include "base/compat.h"
+#include "vllmc.h"
+
+/* Writes status and text to *err (which may be NULL) and returns the status, so that a failing function can say
+ * `return vc_fail(err, VC_E_FORMAT, "%s: offset %zu: …", path, off);`. Text that does not fit is cut at a character. */
+vc_status vc_fail(vc_err *err, vc_status s, const char *fmt, ...) VC_PRINTF(3, 4);
+
+/* Puts "prefix: " before the text of *err; returns err->status. */
+vc_status vc_fail_prefix(vc_err *err, const char *fmt, ...) VC_PRINTF(2, 3);
+
+#define VC_TRY(expr)                                                                               \
+    do {                                                                                           \
+        vc_status vc_try_s_ = (expr);                                                              \
+        if (vc_try_s_ != VC_OK) return vc_try_s_;                                                  \
+    } while (0)
+
+#endif
