@@ -1,0 +1,8 @@
+# Sources compiled once, and sources compiled once per tier (VC_TIER_SUFFIX is portable, avx2, avx512).
+set(FILES kernels.c)
+set(TIER_FILES "")
+include(${CMAKE_CURRENT_LIST_DIR}/matmul_pair.cmake OPTIONAL)
+include(${CMAKE_CURRENT_LIST_DIR}/matmul_iblk.cmake OPTIONAL)
+include(${CMAKE_CURRENT_LIST_DIR}/moe.cmake OPTIONAL)
+include(${CMAKE_CURRENT_LIST_DIR}/attention.cmake OPTIONAL)
+include(${CMAKE_CURRENT_LIST_DIR}/rowops.cmake OPTIONAL)
