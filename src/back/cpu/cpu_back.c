@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * cpu_back.c: the CPU behind the seam. Calls are queued; sync runs them all in one pass of the worker pool, with a
+ * barrier after each phase. Memory is anonymous mmap, touched when used. */
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "base/ckd.h"
+#include "base/log.h"
+#include "base/pool.h"
+#include "dev/dev.h"
+
+/* Kernels by number of rows: the row ranges of the chosen rows in ascending order. NULL kernel: op/ref. */
+enum { MAX_RANGES = 6, MAX_QUEUE = 4096 };
+struct vc_dev_kernel {
+    struct vc_dev_kernel *next;
+    struct vc_contract contract;
+    uint32_t n;
+    struct range { uint32_t m_hi; const struct vc_kernel *k; } range[MAX_RANGES];
+};
+struct cpu_dev {
+    struct vc_dev dev;
+    struct vc_pool *pool;              /* owned */
+    enum vc_tier tier;
+    int strict;
+    struct vc_dev_kernel *kernels;     /* owned list */
+    uint8_t *scratch;                  /* owned; shared by all calls, which run one after the other */
+    size_t scratch_bytes, scratch_need;
+    uint32_t queued;
+    struct entry { vc_op_fn *const *phase; const struct vc_op_call *call; } queue[MAX_QUEUE];
+    vc_op_fn *ref_phase[VC_NUM_OPS][VC_MAX_PHASES];
+};
+
+static struct cpu_dev *cpu_of(struct vc_dev *d) { return (struct cpu_dev *)(void *)d; }
+
+static void cpu_close(struct vc_dev *d) {
+    struct cpu_dev *c = cpu_of(d);
+    if (!c) return;
+    for (struct vc_dev_kernel *k = c->kernels, *next; k; k = next) {
+        next = k->next;
+        free(k);
+    }
+    if (c->scratch) munmap(c->scratch, c->scratch_bytes);
+    vc_pool_del(c->pool);
+    free(c);
+}
+
+static vc_status cpu_open(struct vc_dev **out, const struct vc_dev_params *p, vc_err *err) {
+    *out = NULL;
+    struct cpu_dev *c = calloc(1, sizeof *c);
+    if (!c) return vc_fail(err, VC_E_NOMEM, "out of memory opening the CPU");
+    c->dev.be = &vc_back_cpu;
+    c->strict = p->strict;
+    for (int op = 0; op < VC_NUM_OPS; op++) c->ref_phase[op][0] = vc_op_ref[op];
+    vc_status s = vc_cpu_tier(&c->tier, err);
+    if (s == VC_OK) s = vc_pool_new(&c->pool, p->threads ? p->threads : vc_cpu_threads(), err);
+    if (s != VC_OK) {
+        cpu_close(&c->dev);
+        return s;
+    }
+    *out = &c->dev;
+    return VC_OK;
+}
+
+static void *map_zeroed(size_t bytes) {
+    void *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (p == MAP_FAILED) return NULL;
+    if (bytes >= (size_t)4 << 20) madvise(p, bytes, MADV_HUGEPAGE);
+    return p;
+}
+
+static void *cpu_alloc(struct vc_dev *d, size_t bytes) {
+    (void)d;
+    return bytes ? map_zeroed(bytes) : NULL;
+}
+static void cpu_free(struct vc_dev *d, void *p, size_t bytes) {
+    (void)d;
+    if (p) munmap(p, bytes);
+}
+static void cpu_copy(struct vc_dev *d, void *dst, const void *src, size_t bytes) {
+    (void)d;
+    memcpy(dst, src, bytes);
+}
+static void cpu_zero(struct vc_dev *d, void *dst, size_t bytes) {
+    (void)d;
+    memset(dst, 0, bytes);
+}
+
+static const struct vc_packer *cpu_packer(struct vc_dev *d, enum vc_op op, enum vc_arith core, enum vc_dtype panel) {
+    (void)d;
+    return vc_packer_select(vc_cpu_packers, op, core, panel);
+}
+
+struct each { uint32_t n; void (*fn)(void *, uint32_t); void *ctx; };
+static void run_each(void *ctx, uint32_t part, uint32_t parts) {
+    const struct each *e = ctx;
+    uint64_t lo, hi;
+    vc_share(e->n, 1, part, parts, &lo, &hi);
+    for (uint64_t i = lo; i < hi; i++) e->fn(e->ctx, (uint32_t)i);
+}
+static void cpu_parallel(struct vc_dev *d, uint32_t n, void (*fn)(void *, uint32_t), void *ctx) {
+    struct each e = { n, fn, ctx };
+    vc_pool_run(cpu_of(d)->pool, run_each, &e);
+}
+
+static void log_reference(const struct vc_contract *c) {
+    struct vc_buf slots = { 0 };
+    for (int s = 0; s < VC_NUM_SLOTS; s++) {
+        const struct vc_slot_info *info = vc_slot_info((enum vc_slot)s);
+        if (info->op == c->op && info->inner && c->slot[s] != VC_F32)
+            vc_buf_printf(&slots, " %s=%s", info->name, vc_dtype_name((enum vc_dtype)c->slot[s]));
+    }
+    vc_log(VC_LOG_WARN, "no kernel computes %s (%s%s): the reference runs it, some hundred times slower",
+           vc_op_info(c->op)->name, vc_arith_info(c->core)->name, slots.p ? slots.p : "");
+    vc_buf_free(&slots);
+}
+
+/* Splits 1 … max_rows into ranges with the same kernel. */
+static vc_status choose(struct cpu_dev *c, struct vc_dev_kernel *k, const struct vc_dims *dims, vc_err *err) {
+    int logged = 0;
+    for (uint32_t m = 1; m <= VC_MAX(dims->max_rows, 1u);) {
+        const struct vc_kernel *row = vc_kernel_select(vc_cpu_kernels, c->tier, &k->contract, dims, m);
+        if (!row && c->strict)
+            return vc_fail(err, VC_E_UNSUPPORTED, "--strict-kernels: no kernel computes %s (%s) in %s x %s -> %s", vc_op_info(k->contract.op)->name,
+                           vc_arith_info(k->contract.core)->name, vc_dtype_name(dims->in0), vc_dtype_name(dims->weight), vc_dtype_name(dims->out0));
+        if (!row && !logged++) log_reference(&k->contract);
+        uint32_t hi = row ? row->m_hi : m;
+        if (k->n && k->range[k->n - 1].k == row) k->range[k->n - 1].m_hi = hi;
+        else if (k->n < MAX_RANGES) k->range[k->n++] = (struct range){ hi, row };
+        else return vc_fail(err, VC_E_UNSUPPORTED, "%s: more than %d row regimes", vc_op_info(k->contract.op)->name, MAX_RANGES);
+        if (row && row->scratch) {
+            size_t need = row->scratch(dims, vc_pool_threads(c->pool));
+            if (need > c->scratch_need) c->scratch_need = need;
+        }
+        if (hi == UINT32_MAX) break;
+        m = hi + 1;
+    }
+    return VC_OK;
+}
+
+static vc_status cpu_prepare(struct vc_dev *d, const struct vc_contract *contract, const struct vc_dims *dims, struct vc_dev_kernel **out, vc_err *err) {
+    struct cpu_dev *c = cpu_of(d);
+    struct vc_dev_kernel *k = calloc(1, sizeof *k);
+    if (!k) return vc_fail(err, VC_E_NOMEM, "out of memory preparing %s", vc_op_info(contract->op)->name);
+    k->contract = *contract;
+    k->next = c->kernels;
+    c->kernels = k;
+    VC_TRY(choose(c, k, dims, err));
+    if (c->scratch_need > c->scratch_bytes) {
+        if (c->scratch) munmap(c->scratch, c->scratch_bytes);
+        c->scratch_bytes = vc_round_up(c->scratch_need, 1 << 16);
+        c->scratch = map_zeroed(c->scratch_bytes);
+        if (!c->scratch) {
+            c->scratch_bytes = 0;
+            return vc_fail(err, VC_E_NOMEM, "out of memory for %zu bytes of kernel scratch", c->scratch_need);
+        }
+    }
+    *out = k;
+    return VC_OK;
+}
+
+static const struct range *range_of(const struct vc_dev_kernel *k, uint32_t m) {
+    uint32_t i = 0;
+    while (i + 1 < k->n && m > k->range[i].m_hi) i++;
+    return &k->range[i];
+}
+
+static const char *cpu_describe(struct vc_dev *d, const struct vc_dev_kernel *k, uint32_t m) {
+    (void)d;
+    const struct range *r = range_of(k, m);
+    return r->k ? r->k->name : "op/ref";
+}
+
+static void run_queue(void *ctx, uint32_t part, uint32_t parts) {
+    struct cpu_dev *c = ctx;
+    for (uint32_t i = 0; i < c->queued; i++) {
+        const struct entry *e = &c->queue[i];
+        for (int ph = 0; ph < VC_MAX_PHASES && e->phase[ph]; ph++) {
+            e->phase[ph](e->call, part, parts);
+            vc_pool_barrier(c->pool);
+        }
+    }
+}
+
+static void cpu_sync(struct vc_dev *d) {
+    struct cpu_dev *c = cpu_of(d);
+    if (!c->queued) return;
+    vc_pool_run(c->pool, run_queue, c);
+    c->queued = 0;
+}
+
+static void cpu_enqueue(struct vc_dev *d, const struct vc_dev_kernel *k, struct vc_op_call *call) {
+    struct cpu_dev *c = cpu_of(d);
+    if (c->queued == MAX_QUEUE) cpu_sync(d);
+    const struct range *r = range_of(k, call->in[0].rows);
+    call->contract = &k->contract;
+    call->scratch = c->scratch;
+    c->queue[c->queued++] = (struct entry){ r->k ? r->k->phase : (vc_op_fn *const *)c->ref_phase[k->contract.op], call };
+}
+
+const struct vc_backend vc_back_cpu = {
+    .version = VC_DEV_VERSION, .name = "cpu", .open = cpu_open, .close = cpu_close, .alloc = cpu_alloc, .free = cpu_free,
+    .put = cpu_copy, .get = cpu_copy, .zero = cpu_zero, .packer = cpu_packer, .parallel = cpu_parallel,
+    .prepare = cpu_prepare, .describe = cpu_describe, .enqueue = cpu_enqueue, .sync = cpu_sync,
+};

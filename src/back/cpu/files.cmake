@@ -1,0 +1,1 @@
+set(FILES cpu_back.c)
