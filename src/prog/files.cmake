@@ -1,0 +1,1 @@
+set(FILES prog.c plan.c print.c)
