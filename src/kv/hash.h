@@ -8,6 +8,7 @@
 #ifndef VC_KV_HASH_H
 #define VC_KV_HASH_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/status.h"

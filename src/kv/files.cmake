@@ -1,0 +1,1 @@
+set(FILES hash.c blocks.c cache.c)
