@@ -73,7 +73,7 @@ struct vc_seq {
     struct vc_kv_table kv;                 /* kv.blocks, kv.num_blocks */
     uint64_t arrival;                      /* order of addition */
     struct vc_seq *prev, *next;            /* waiting queue under FCFS */
-    uint32_t at;                           /* index in the heap (priority) or in the step's items */
+    uint32_t at;                           /* index in the heap under priority */
 };
 static inline uint32_t vc_seq_num_outputs(const struct vc_seq *q) { return q->num_tokens - q->num_prompt; }
 
@@ -113,8 +113,9 @@ struct vc_sched;
 vc_status vc_sched_new(struct vc_sched **out, const struct vc_sched_config *c, vc_err *err);
 void vc_sched_del(struct vc_sched *s);     /* deletes the sequences that it still holds */
 
-/* Could such a sequence, alone in the pool, be admitted and run to its end? max_tokens as in vc_seq_params. Sequences
- * for which this is false may be added all the same: they wait at the head of the queue for ever. */
+/* Could such a sequence, alone in the pool, be admitted and run to its end? max_tokens as in vc_seq_params; 1 asks for
+ * the prompt alone. Sequences for which this is false may be added all the same, but wait at the head of the queue for
+ * ever, from the start or once they outgrow the pool. */
 bool vc_sched_fits(const struct vc_sched *s, uint32_t num_prompt, uint32_t max_tokens);
 
 /* Copies params and queues a sequence. It belongs to the scheduler until it is finished, then to the caller.

@@ -1,0 +1,1 @@
+set(FILES sched.c sched_seq.c sched_queue.c)
