@@ -5,10 +5,10 @@
 #ifndef VC_OP_FAST_EXP_H
 #define VC_OP_FAST_EXP_H
 
-#include <math.h>
 #include <stdint.h>
 
 #include "num/half.h"
+#include "op/fma.h"
 
 /* Polynomial e^x: x clamped to [LN_MIN, LN_MAX]; n = floor(fma(x, log2 e, 0.5)); r = fma(-n, ln 2, x); Horner of degree 5
  * with fma; times 2^(n-1), times 2. Below LN_MIN (also -inf): +0. NaN gives some finite value. */
@@ -25,15 +25,15 @@ static inline float vc_fast_exp(float x) {
     const float lo = vc_bits_f32(VC_FAST_EXP_MIN), hi = vc_bits_f32(VC_FAST_EXP_MAX);
     float v = x < hi ? x : hi;
     v = v > lo ? v : lo;
-    float t = fmaf(v, vc_bits_f32(VC_FAST_EXP_LOG2E), 0.5f);
+    float t = vc_fma(v, vc_bits_f32(VC_FAST_EXP_LOG2E), 0.5f);
     int32_t i = (int32_t)t;
     i -= (float)i > t;                                     /* floor */
-    float r = fmaf(-(float)i, vc_bits_f32(VC_FAST_EXP_LN2), v);
-    float p = fmaf(r, VC_FAST_EXP_C5, VC_FAST_EXP_C4);
-    p = fmaf(r, p, VC_FAST_EXP_C3);
-    p = fmaf(r, p, VC_FAST_EXP_C2);
-    p = fmaf(r, p, VC_FAST_EXP_C1);
-    p = fmaf(r, p, 1.0f);
+    float r = vc_fma(-(float)i, vc_bits_f32(VC_FAST_EXP_LN2), v);
+    float p = vc_fma(r, VC_FAST_EXP_C5, VC_FAST_EXP_C4);
+    p = vc_fma(r, p, VC_FAST_EXP_C3);
+    p = vc_fma(r, p, VC_FAST_EXP_C2);
+    p = vc_fma(r, p, VC_FAST_EXP_C1);
+    p = vc_fma(r, p, 1.0f);
     float scale = vc_bits_f32((uint32_t)(i - 1 + 127) << 23);
     return x < lo ? 0.0f : p * scale * 2.0f;
 }
