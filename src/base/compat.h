@@ -19,6 +19,14 @@
 #define VC_UNROLL _Pragma("GCC unroll 32")
 #endif
 
+/* A function that may use AVX2 and FMA whatever the flags of its file: to be called only where the CPU has both. */
+#if defined(__x86_64__)
+#define VC_HAVE_TARGET_AVX2_FMA 1
+#define VC_TARGET_AVX2_FMA __attribute__((target("avx2,fma")))
+#else
+#define VC_HAVE_TARGET_AVX2_FMA 0
+#endif
+
 #define VC_CAT2(a, b) a##b
 #define VC_CAT(a, b) VC_CAT2(a, b)
 #define VC_MIN(a, b) ((a) < (b) ? (a) : (b))

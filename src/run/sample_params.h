@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * sample_params.h: the engine's own copy of vc_sampling_params: validated with vLLM's ranges, cleaned up as vLLM's
- * SamplingParams does, deep-copied into one allocation. Immutable after _new; shared by the n choices of a request. */
+ * SamplingParams does, deep-copied into one arena. Immutable after _new; shared by the n choices of a request. */
 #ifndef VC_RUN_SAMPLE_PARAMS_H
 #define VC_RUN_SAMPLE_PARAMS_H
 
