@@ -16,7 +16,7 @@ void vc_log_set(int level, vc_log_fn *fn, void *arg) {
 
 int vc_log_level(void) { return g_level; }
 
-void vc_log(enum vc_log_level level, const char *fmt, ...) {
+void vc_log_line(enum vc_log_level level, const char *fmt, ...) {
     if ((int)level > g_level) return;
     char line[2048];
     va_list ap;

@@ -6,7 +6,7 @@
 #include "base/status.h"
 
 enum vc_log_level { VC_LOG_ERROR, VC_LOG_WARN, VC_LOG_INFO, VC_LOG_DEBUG };
-void vc_log(enum vc_log_level level, const char *fmt, ...) VC_PRINTF(2, 3);
+void vc_log_line(enum vc_log_level level, const char *fmt, ...) VC_PRINTF(2, 3);
 int vc_log_level(void);
 
 #endif

@@ -110,7 +110,7 @@ static void log_reference(const struct vc_contract *c) {
         if (info->op == c->op && info->inner && c->slot[s] != VC_F32)
             vc_buf_printf(&slots, " %s=%s", info->name, vc_dtype_name((enum vc_dtype)c->slot[s]));
     }
-    vc_log(VC_LOG_WARN, "no kernel computes %s (%s%s): the reference runs it, some hundred times slower",
+    vc_log_line(VC_LOG_WARN, "no kernel computes %s (%s%s): the reference runs it, some hundred times slower",
            vc_op_info(c->op)->name, vc_arith_info(c->core)->name, slots.p ? slots.p : "");
     vc_buf_free(&slots);
 }
