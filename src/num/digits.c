@@ -78,12 +78,22 @@ static int big_cmp_sum(const struct big *a, const struct big *b, const struct bi
     return big_cmp(&t, c);
 }
 
-struct value { uint64_t f; int e; bool low_half, closed; int guard; };   /* f 2^e; interval notes, see below */
+/* v = f 2^e. low_half: f is a power of two, its neighbour below half as far as the one above. closed: the interval's ends
+ * themselves round to v. guard > 0 takes the 2^-guard-th part off the interval. */
+struct value { uint64_t f; int e; bool low_half, closed; int guard; };
+struct digits { uint8_t d[24]; int n, point; bool close; };     /* 0.d0d1d2… 10^point */
 
-/* Digits of v in d (values 0…9), decimal point before digit 0 times 10^*point; returns their number. low_half: f is a
- * power of two and the neighbour below is half as far. closed: the interval's ends themselves round to v. guard > 0 takes the
- * 2^-guard-th part off the interval. */
-static int generate(const struct value *v, uint8_t d[24], int *point) {
+/* Is 0 < end - x < lo 2^-27? x is how far the printed number lies from v, end how far it may. */
+static bool close_to_end(const struct big *end, const struct big *x, const struct big *lo) {
+    struct big t = *end;
+    big_sub(&t, x);
+    if (!t.n) return false;
+    big_shl(&t, 27);
+    return big_cmp(&t, lo) < 0;
+}
+
+/* The shortest digits inside the interval, of those the nearest to v. close: see close_to_end. */
+static void generate(const struct value *v, struct digits *out) {
     struct big r, s, lo, hi;
     int up = v->low_half ? 2 : 1, bits = 64 - __builtin_clzll(v->f);
     big_set(&r, v->f);
@@ -116,8 +126,8 @@ static int generate(const struct value *v, uint8_t d[24], int *point) {
         hi = hi10;
         big_mul(&lo, 10);
     }
-    *point = k;
-    for (int n = 0;;) {
+    out->point = k;
+    for (out->n = 0;;) {
         int digit = 0;
         big_mul(&r, 10);
         big_mul(&lo, 10);
@@ -129,8 +139,15 @@ static int generate(const struct value *v, uint8_t d[24], int *point) {
             int c = big_cmp_sum(&r, &r, &s);
             high = c > 0 || (c == 0 && (digit & 1));
         }
-        d[n++] = (uint8_t)(digit + (high ? 1 : 0));
-        if (low || high) return n;
+        out->d[out->n++] = (uint8_t)(digit + (high ? 1 : 0));
+        if (!low && !high) continue;
+        if (high) {                     /* from r below v to s - r above it */
+            struct big rest = s;
+            big_sub(&rest, &r);
+            r = rest;
+        }
+        out->close = close_to_end(high ? &hi : &lo, &r, &lo);
+        return;
     }
 }
 
@@ -167,14 +184,20 @@ static size_t special(char *dst, bool negative, const char *text) {
 }
 
 /* A value of `frac` fraction bits whose exponent field (biased so that 1 means 2^least) is e. */
-static size_t print(char *dst, bool negative, uint64_t m, uint32_t e, int frac, int least, int guard) {
-    uint8_t d[24];
-    int point;
+static size_t print(char *dst, bool negative, uint64_t m, uint32_t e, int frac, int least) {
+    struct digits out;
     if (!e && !m) return special(dst, negative, "0.0");
-    struct value v = { e ? m | 1ull << frac : m, (int)(e ? e - 1 : 0) + least - frac, e > 1 && !m, !(m & 1) && !guard, guard };
-    int n = generate(&v, d, &point);
-    while (n > 1 && !d[n - 1]) n--;
-    return layout(dst, negative, d, n, point);
+    struct value v = { e ? m | 1ull << frac : m, (int)(e ? e - 1 : 0) + least - frac, e > 1 && !m, !(m & 1), 0 };
+    generate(&v, &out);
+    if (frac == 23 && out.close) {
+        /* Rounding a decimal to f64 moves it by 2^-53 of its value at most, which is 2^-27 of lo: it could land on the
+         * interval's end and then be rounded to the neighbour. The end itself is an f64 and safe. */
+        v.guard = 27;
+        v.closed = false;
+        generate(&v, &out);
+    }
+    while (out.n > 1 && !out.d[out.n - 1]) out.n--;
+    return layout(dst, negative, out.d, out.n, out.point);
 }
 
 size_t vc_print_f32(char dst[VC_DIGITS_MAX], float f) {
@@ -183,8 +206,7 @@ size_t vc_print_f32(char dst[VC_DIGITS_MAX], float f) {
     uint32_t e = u >> 23 & 255, m = u & 0x7FFFFF;
     bool negative = u >> 31;
     if (e == 255) return m ? special(dst, false, "nan") : special(dst, negative, "inf");
-    /* Rounding a decimal to f64 first moves it by 2^-53 of its value at most: 2^-28 of the interval's half width. */
-    return print(dst, negative, m, e, 23, -126, 27);
+    return print(dst, negative, m, e, 23, -126);
 }
 
 size_t vc_print_f64(char dst[VC_DIGITS_MAX], double f) {
@@ -194,5 +216,5 @@ size_t vc_print_f64(char dst[VC_DIGITS_MAX], double f) {
     uint64_t m = u & 0xFFFFFFFFFFFFFu;
     bool negative = u >> 63;
     if (e == 2047) return m ? special(dst, false, "nan") : special(dst, negative, "inf");
-    return print(dst, negative, m, e, 52, -1022, 0);
+    return print(dst, negative, m, e, 52, -1022);
 }
