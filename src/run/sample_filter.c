@@ -39,12 +39,13 @@ void vc_filter_top_k(struct vc_filter_scratch *s, float *x, uint32_t n, uint32_t
     for (uint32_t i = 0; i < n; i++) x[i] = s->keys[i] < prefix ? -INFINITY : x[i];
 }
 
-/* Counts and sums of probabilities by digit, over the keys that begin with prefix; returns the highest digit present. */
+/* Counts and sums of probabilities by digit, over the keys that begin with prefix; returns the highest digit present.
+ * Elements of probability 0 are lower than all others and always dropped: they are not counted. */
 static uint32_t count_level(struct vc_filter_scratch *s, uint32_t n, uint32_t prefix, int level) {
     memset(s->count, 0, sizeof s->count);
     memset(s->sum, 0, sizeof s->sum);
     for (uint32_t i = 0; i < n; i++) {
-        if ((s->keys[i] & above(level)) != prefix) continue;
+        if ((s->keys[i] & above(level)) != prefix || s->probs[i] == 0.0f) continue;
         uint32_t d = digit(s->keys[i], level);
         s->count[d]++;
         s->sum[d] += (double)s->probs[i];

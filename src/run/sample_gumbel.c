@@ -20,16 +20,14 @@ static double noise(uint64_t r) {
 
 double vc_gumbel(uint64_t seed, uint32_t index, uint32_t token) { return noise(bits53(stream(seed, index), token)); }
 
-/* An upper bound of noise(r) without a logarithm: -ln u >= 1 - u, so g <= -ln(1 - u), and 1 - u > 2^-(z+1) where z counts
- * the leading ones of the 53 bits of r. 0.6931471806 is above ln 2. */
-static double noise_bound(uint64_t r) {
-    uint64_t rest = ~(r << 11) | 0x7FF;
-    uint32_t z = 0;
-    while (!(rest >> 63)) {
-        rest <<= 1;
-        z++;
-    }
-    return 0.6931471806 * (z + 1) + 1e-9;
+/* True when noise(r) < gap for certain, without a logarithm: -ln u >= 1 - u gives g <= -ln(1 - u), and with z leading
+ * ones in the 53 bits of r, 1 - u > 2^-(z+1), so g < (z + 1) ln 2. The gap is shortened a little against rounding. */
+static int below(uint64_t r, double gap) {
+    const uint64_t one = UINT64_C(1) << 53;
+    if (!(gap > 0.7)) return 0;
+    if (gap > 38) return 1;                              /* g <= 54 ln 2 < 37.5 */
+    uint32_t need = (uint32_t)((gap - 1e-9) * 1.4426950408);  /* z must be at least this */
+    return r < one - (one >> need);
 }
 
 uint32_t vc_gumbel_argmax(const float *x, uint32_t n, uint32_t best, uint64_t seed, uint32_t index) {
@@ -38,7 +36,7 @@ uint32_t vc_gumbel_argmax(const float *x, uint32_t n, uint32_t best, uint64_t se
     for (uint32_t i = 0; i < n; i++) {
         if (x[i] == -INFINITY || i == best) continue;
         uint64_t r = bits53(base, i);
-        if ((double)x[i] + noise_bound(r) < top) continue;
+        if (below(r, top - (double)x[i])) continue;
         double v = (double)x[i] + noise(r);
         if (v > top || (v == top && i < best)) {
             top = v;

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * engine.h: the engine of one model: scheduler, cache, program and sampler, step by step.
+ * Knows token ids only. Every function is called by the thread that owns the engine. A step allocates nothing. */
+#ifndef VC_RUN_ENGINE_H
+#define VC_RUN_ENGINE_H
+
+#include "model/net.h"
+#include "run/sample.h"
+#include "run/sched.h"
+
+struct vc_engine_params {
+    struct vc_net_params net;              /* max_tokens, max_seqs, max_out and page_tokens are filled in */
+    uint32_t max_num_seqs, max_num_batched_tokens, block_size;
+    uint64_t kv_bytes;                     /* 0: from free memory */
+    bool prefix_caching, priority_policy;
+};
+
+/* One sequence to generate (one choice of a request). Everything is copied but `sampling`, which must live until the
+ * sequence is finished. */
+struct vc_engine_seq_params {
+    uint64_t id;
+    const int32_t *prompt; uint32_t num_prompt;
+    const struct vc_sampling *sampling;
+    uint64_t seed;
+    int32_t eos_token;                     /* -1: none */
+    int32_t priority;
+    const char *cache_salt;
+    bool all_logits;                       /* the tap sees every position, not only those that sample */
+    void *user;
+};
+
+struct vc_engine_seq;
+/* What a step did for one sequence: a token, an end, or both. Pointers are valid during the call. */
+struct vc_engine_event {
+    void *user;
+    int32_t token;                         /* -1: none */
+    const vc_logprob *logprobs; uint32_t num_logprobs;
+    const vc_logprob *prompt_logprobs;     /* with the first token, if asked for: [num_prompt][1 + k], entry 0 unset */
+    uint32_t num_cached;
+    enum vc_finish finish;
+    int32_t stop_token;
+    const vc_err *error;                   /* with VC_FINISH_ERROR */
+};
+typedef void vc_engine_event_fn(void *ctx, const struct vc_engine_event *e);
+/* A row of logits in f32, before the sampler works on it; pos: position of the token just read. */
+typedef void vc_engine_tap_fn(void *ctx, void *user, uint32_t pos, const float *logits);
+
+struct vc_engine;
+vc_status vc_engine_open(struct vc_engine **out, const struct vc_engine_params *p, vc_engine_event_fn *fn, void *ctx, vc_err *err);
+void vc_engine_close(struct vc_engine *e);
+struct vc_net *vc_engine_net(struct vc_engine *e);
+void vc_engine_set_tap(struct vc_engine *e, vc_engine_tap_fn *fn, void *ctx);
+
+vc_status vc_engine_add(struct vc_engine *e, const struct vc_engine_seq_params *p, struct vc_engine_seq **out, vc_err *err);
+/* Ends a sequence from outside (abort, or stop by a stop string); its event says so. Frees it: not from inside an event. */
+void vc_engine_end(struct vc_engine *e, struct vc_engine_seq *q, enum vc_finish f);
+/* Asks for the same from inside an event; done when the step is over, without a further event. */
+void vc_engine_stop_soon(struct vc_engine *e, struct vc_engine_seq *q);
+
+/* One step. VC_E_DONE: nothing runs or waits. */
+vc_status vc_engine_step(struct vc_engine *e, vc_err *err);
+void vc_engine_stats(const struct vc_engine *e, struct vc_sched_stats *out);
+bool vc_engine_reset_prefix_cache(struct vc_engine *e);
+
+#endif
