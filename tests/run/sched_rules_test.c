@@ -1,0 +1,252 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * What the traces do not show: sequences outside the prefix cache, failures, refusals, and a long random run in which
+ * the test plays the model, writing into every KV slot what belongs there and checking all that a step would read.
+ * Allocations are counted by wrapping malloc, calloc and realloc at link time. */
+#include "test.h"
+
+#include "base/rng.h"
+#include "run/sched.h"
+
+static uint64_t allocations;
+void *__real_malloc(size_t n);
+void *__real_calloc(size_t n, size_t m);
+void *__real_realloc(void *p, size_t n);
+void *__wrap_malloc(size_t n);
+void *__wrap_calloc(size_t n, size_t m);
+void *__wrap_realloc(void *p, size_t n);
+void *__wrap_malloc(size_t n) { allocations++; return __real_malloc(n); }
+void *__wrap_calloc(size_t n, size_t m) { allocations++; return __real_calloc(n, m); }
+void *__wrap_realloc(void *p, size_t n) { allocations++; return __real_realloc(p, n); }
+
+static struct vc_sched *make(uint32_t num_blocks, enum vc_sched_policy policy) {
+    struct vc_sched_config c;
+    vc_sched_config_init(&c);
+    c.num_blocks = num_blocks;
+    c.max_model_len = 1024;
+    c.max_num_seqs = 16;
+    c.max_num_batched_tokens = 256;
+    c.policy = policy;
+    struct vc_sched *s;
+    vc_err err = VC_ERR_INIT;
+    if (vc_sched_new(&s, &c, &err)) fail_msg("%s", err.text);
+    return s;
+}
+
+static struct vc_seq *add(struct vc_sched *s, uint32_t n, uint32_t max_tokens, uint32_t flags) {
+    int32_t p[1024];
+    for (uint32_t i = 0; i < n; i++) p[i] = (int32_t)i;
+    const struct vc_seq_params a = { .prompt = p, .num_prompt = n, .max_tokens = max_tokens, .eos_token = -1, .flags = flags };
+    struct vc_seq *q;
+    assert_int_equal(vc_sched_add(s, &a, &q, NULL), VC_OK);
+    return q;
+}
+
+static void step(struct vc_sched *s) {
+    int32_t tok[64];
+    const struct vc_sched_step *st = vc_sched_schedule(s);
+    for (uint32_t i = 0; i < st->num_items; i++) tok[i] = st->items[i].samples ? 7 : -1;
+    vc_sched_update(s, tok);
+}
+
+/* Runs a sequence to its end; tokens that it found in the cache. */
+static int32_t hits(struct vc_sched *s, uint32_t flags, enum vc_finish f) {
+    struct vc_seq *q = add(s, 100, 3, flags);
+    step(s);
+    if (f != VC_FINISH_NONE) assert_true(vc_sched_finish(s, q, f));
+    while (q->state != VC_SEQ_FINISHED) step(s);
+    assert_true(vc_sched_idle(s));
+    int32_t n = q->num_cached;
+    vc_seq_del(q);
+    return n;
+}
+
+static void cache_flags(void **state) {
+    (void)state;
+    struct vc_sched *s = make(65, VC_SCHED_FCFS);
+    struct vc_sched_stats st;
+    assert_int_equal(hits(s, VC_SEQ_NO_CACHE, VC_FINISH_NONE), 0);
+    assert_int_equal(hits(s, 0, VC_FINISH_NONE), 0);                       /* the first did not feed it */
+    assert_int_equal(hits(s, 0, VC_FINISH_NONE), 96);
+    assert_int_equal(hits(s, VC_SEQ_NO_CACHE, VC_FINISH_NONE), 0);         /* nor reads it */
+    vc_sched_get_stats(s, &st);
+    assert_true(st.prefix.requests == 2 && st.prefix.hits == 96);          /* and is not counted */
+    assert_true(vc_sched_reset_prefix_cache(s));
+    assert_int_equal(hits(s, VC_SEQ_NO_CACHE_READ, VC_FINISH_NONE), 0);
+    assert_int_equal(hits(s, VC_SEQ_NO_CACHE_READ, VC_FINISH_NONE), 0);
+    assert_int_equal(hits(s, 0, VC_FINISH_NONE), 96);                      /* those two fed it */
+    assert_true(vc_sched_reset_prefix_cache(s));
+    assert_int_equal(hits(s, 0, VC_FINISH_ABORT), 0);                      /* aborted: its blocks stay */
+    assert_int_equal(hits(s, 0, VC_FINISH_ERROR), 96);                     /* fails: its blocks leave the cache */
+    assert_int_equal(hits(s, 0, VC_FINISH_NONE), 0);
+    vc_sched_del(s);
+}
+
+static void refusals(void **state) {
+    (void)state;
+    struct vc_sched *s = make(9, VC_SCHED_FCFS);
+    struct vc_seq *q;
+    vc_err err = VC_ERR_INIT;
+    int32_t p[1024] = { 0 };
+    struct vc_seq_params a = { .prompt = p, .num_prompt = 0, .eos_token = -1 };
+    assert_int_equal(vc_sched_add(s, &a, &q, &err), VC_E_INVALID);
+    assert_non_null(strstr(err.text, "prompt"));
+    a.num_prompt = 1024;
+    assert_int_equal(vc_sched_add(s, &a, &q, &err), VC_E_TOO_LONG);
+    a.num_prompt = 3;
+    p[2] = -5;
+    assert_int_equal(vc_sched_add(s, &a, &q, &err), VC_E_INVALID);
+    assert_non_null(strstr(err.text, "-5"));
+    assert_true(vc_sched_idle(s));
+    /* 8 usable blocks of 16: 128 tokens are computed at most, one more can be sampled. */
+    assert_true(vc_sched_fits(s, 128, 1));
+    assert_false(vc_sched_fits(s, 128, 2));
+    assert_false(vc_sched_fits(s, 129, 1));
+    assert_true(vc_sched_fits(s, 1, 128));
+    assert_false(vc_sched_fits(s, 1, 0));                                  /* up to max_model_len */
+    assert_false(vc_sched_fits(s, 1024, 1));
+    q = add(s, 128, 1, 0);
+    step(s);
+    assert_int_equal(q->finish, VC_FINISH_LENGTH);
+    vc_seq_del(q);
+    vc_sched_del(s);
+
+    struct vc_sched_config c;
+    vc_sched_config_init(&c);
+    c.num_blocks = 65;
+    c.max_model_len = 4096;
+    c.chunked_prefill = false;
+    assert_int_equal(vc_sched_new(&s, &c, &err), VC_E_INVALID);
+    assert_non_null(strstr(err.text, "max_num_batched_tokens"));
+    c.chunked_prefill = true;
+    c.num_blocks = 1;
+    assert_int_equal(vc_sched_new(&s, &c, &err), VC_E_INVALID);
+    c.num_blocks = 65;
+    c.block_size = 0;
+    assert_int_equal(vc_sched_new(&s, &c, &err), VC_E_INVALID);
+}
+
+/* A sequence that fails while its step runs: its token is dropped, the others' are not. */
+static void fail_in_step(void **state) {
+    (void)state;
+    struct vc_sched *s = make(65, VC_SCHED_FCFS);
+    struct vc_seq *a = add(s, 20, 5, VC_SEQ_NO_CACHE), *b = add(s, 20, 5, VC_SEQ_NO_CACHE);
+    const struct vc_sched_step *st = vc_sched_schedule(s);
+    assert_int_equal(st->num_items, 2);
+    assert_true(vc_sched_finish(s, a, VC_FINISH_ERROR));
+    const int32_t tok[2] = { 5, 6 };
+    assert_int_equal(vc_sched_update(s, tok).n, 0);
+    assert_true(vc_seq_num_outputs(a) == 0 && vc_seq_num_outputs(b) == 1 && b->tokens[20] == 6);
+    assert_string_equal(vc_finish_name(a->finish), "error");
+    st = vc_sched_schedule(s);
+    assert_true(st->num_items == 1 && st->items[0].seq == b && st->num_finished == 1);
+    vc_seq_del(a);
+    vc_sched_del(s);
+}
+
+/* ---- random run ---- */
+enum { SEQS = 40, BLOCKS = 40, SIZE = 16, STEPS = 4000 };
+struct world {
+    uint64_t slot[BLOCKS][SIZE];     /* what the model wrote: hash of all tokens up to there; 0 after zeroing */
+    struct vc_seq *live[SEQS];
+    uint64_t rng;
+    unsigned preempted, resumed, shared, ended;
+};
+
+static uint64_t prefix_hash(const struct vc_seq *q, uint32_t n) {
+    uint64_t h = 1;
+    for (uint32_t i = 0; i < n; i++) h = vc_mix64(h * 31 + (uint64_t)q->tokens[i] + 1);
+    return h;
+}
+
+static void world_add(struct world *w, struct vc_sched *s, uint32_t at) {
+    int32_t p[200];
+    uint32_t n = 1 + vc_rng_below(&w->rng, 150), common = vc_rng_below(&w->rng, 4);   /* many share a beginning */
+    for (uint32_t i = 0; i < n; i++) p[i] = i < 40 * common ? (int32_t)i : (int32_t)vc_rng_below(&w->rng, 3);
+    const int32_t stop = 2;
+    const struct vc_seq_params a = { .id = at, .prompt = p, .num_prompt = n, .max_tokens = 1 + vc_rng_below(&w->rng, 60), .eos_token = 1,
+                                     .stop_ids = &stop, .num_stop_ids = 1, .priority = (int32_t)vc_rng_below(&w->rng, 3),
+                                     .flags = vc_rng_below(&w->rng, 8) ? 0 : VC_SEQ_NO_CACHE };
+    assert_int_equal(vc_sched_add(s, &a, &w->live[at], NULL), VC_OK);
+}
+
+/* The model: zero the fresh blocks, write this step's tokens, then read everything. */
+static void world_model(struct world *w, const struct vc_sched_step *st, int32_t *tok) {
+    uint32_t tokens = 0;
+    for (uint32_t i = 0; i < st->num_new_blocks; i++) memset(w->slot[st->new_blocks[i]], 0, sizeof w->slot[0]);
+    for (uint32_t i = 0; i < st->num_items; i++) {
+        const struct vc_sched_item *it = &st->items[i];
+        assert_true(it->num_tokens > 0 && it->seq->num_computed == it->num_computed + it->num_tokens);
+        assert_true(it->seq->num_computed <= it->seq->num_tokens && it->seq->kv.num_blocks * SIZE >= it->seq->num_computed);
+        for (uint32_t k = it->num_computed; k < it->seq->num_computed; k++) {
+            uint64_t *slot = &w->slot[it->seq->kv.blocks[k / SIZE]][k % SIZE];
+            assert_int_equal(*slot, 0);                       /* nobody else wrote here */
+            *slot = prefix_hash(it->seq, k + 1);
+        }
+        tokens += it->num_tokens;
+        w->resumed += (it->flags & VC_ITEM_RESUMED) != 0;
+        w->shared += (it->flags & VC_ITEM_NEW) && it->num_computed;
+    }
+    assert_true(tokens == st->num_tokens && tokens <= 256);
+    for (uint32_t i = 0; i < st->num_items; i++) {
+        const struct vc_seq *q = st->items[i].seq;
+        for (uint32_t k = 0; k < q->num_computed; k++) {
+            assert_int_not_equal(q->kv.blocks[k / SIZE], 0);
+            assert_true(w->slot[q->kv.blocks[k / SIZE]][k % SIZE] == prefix_hash(q, k + 1));
+        }
+        tok[i] = st->items[i].samples ? (vc_rng_below(&w->rng, 40) == 0 ? 1 + (int32_t)vc_rng_below(&w->rng, 2) : 0) : -1;
+    }
+    w->preempted += st->num_preempted;
+}
+
+static void drop(struct world *w, struct vc_seq *q) {
+    w->live[q->id] = NULL;
+    w->ended++;
+    vc_seq_del(q);
+}
+
+static void random_run(enum vc_sched_policy policy) {
+    static struct world w;
+    memset(&w, 0, sizeof w);
+    w.rng = 99 + policy;
+    struct vc_sched *s = make(BLOCKS, policy);
+    for (uint32_t t = 0; t < STEPS || !vc_sched_idle(s); t++) {
+        uint32_t at = vc_rng_below(&w.rng, SEQS);
+        if (!w.live[at] && t < STEPS) {
+            world_add(&w, s, at);
+        } else if (w.live[at] && vc_rng_below(&w.rng, 20) == 0) {
+            assert_true(vc_sched_finish(s, w.live[at], vc_rng_below(&w.rng, 2) ? VC_FINISH_ABORT : VC_FINISH_ERROR));
+            drop(&w, w.live[at]);
+        }
+        int32_t tok[16];
+        uint64_t before = allocations;
+        const struct vc_sched_step *st = vc_sched_schedule(s);
+        world_model(&w, st, tok);
+        struct vc_sched_done d = vc_sched_update(s, tok);
+        assert_int_equal(allocations, before);                /* neither schedule nor update allocates */
+        for (uint32_t i = 0; i < d.n; i++) drop(&w, d.seqs[i]);
+        assert_true(t < STEPS + 20000);
+    }
+    struct vc_sched_stats st;
+    vc_sched_get_stats(s, &st);
+    assert_int_equal(st.free_blocks, BLOCKS - 1);
+    assert_int_equal(st.preemptions, w.preempted);
+    printf("%s: %u ended, %u preempted, %u resumed, %u found a prefix\n", policy ? "priority" : "fcfs", w.ended, w.preempted, w.resumed, w.shared);
+    assert_true(w.ended > 300 && w.preempted > 100 && w.resumed > 50 && w.shared > 50);
+    assert_true(vc_sched_reset_prefix_cache(s));
+    vc_sched_del(s);
+}
+
+static void random_fcfs(void **state) {
+    (void)state;
+    random_run(VC_SCHED_FCFS);
+}
+static void random_priority(void **state) {
+    (void)state;
+    random_run(VC_SCHED_PRIORITY);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = { cmocka_unit_test(cache_flags), cmocka_unit_test(refusals), cmocka_unit_test(fail_in_step),
+                                        cmocka_unit_test(random_fcfs), cmocka_unit_test(random_priority) };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
