@@ -14,7 +14,8 @@ struct vc_embed_args { float scale; enum vc_dtype cast; };
 /* RMSNORM: in x [T,H], w f32 [1,H], residual [T,H] or absent; out y [T,H], residual [T,H] or absent (may alias in[2]).
  * s = x + residual (unrounded); out residual = b_residual(s); n = sum of s^2 in the core's order;
  * r = 1 / sqrt(n / H + eps); y = b_out(b_pregamma(s * r) * (w + weight_offset)); weight_offset 1 (Gemma) uses slot
- * norm1p.pregamma. HEADNORM: x and y [T, heads * head_dim] with row strides; each head on its own, w [1, head_dim]. */
+ * norm1p.pregamma; with 0, w is taken as it is. HEADNORM: x and y [T, heads * head_dim] with row strides; each head on
+ * its own, w [1, head_dim]; slot headnorm.pregamma. y may alias x. */
 struct vc_rmsnorm_args { float eps, weight_offset; };
 struct vc_headnorm_args { float eps, weight_offset; uint32_t heads, head_dim; };
 
@@ -64,13 +65,18 @@ struct vc_attention_args {
 };
 
 /* ACTMUL: in gate_up [T, 2*I] (gate, then up); out y [T,I] = b_out(b_gate(act(g)) * u).
- * SILU: g / (1 + exp(-g)). GELU_TANH: 0.5*g*(1 + tanh(k*(g + 0.044715*(g*g*g)))), k = f32(sqrt(2/pi)).
- * GELU: 0.5*g*(1 + erf(g / sqrt 2)). RELU: max(g, 0). */
+ * SILU: g / (1 + exp(-g)). GELU_TANH: (0.5*g)*(1 + tanh(k*(g + 0.044715*((g*g)*g)))), k = f32(sqrt(2/pi)).
+ * GELU: (0.5*g)*(1 + erf(g * f32(sqrt(1/2)))). RELU: 0 where g < 0, else g. exp, tanh, erf: op/math.h.
+ * As torch does it: where act.gate is bf16 and the act GELU_TANH, act(g) is -0 for g in [-5.15625, -5.0625] in the first
+ * I/64*64 elements of a row (torch's vector code); the last I mod 64 follow the formula (its scalar code). */
 enum vc_act { VC_ACT_SILU, VC_ACT_GELU_TANH, VC_ACT_GELU, VC_ACT_RELU };
 struct vc_actmul_args { enum vc_act act; };
 
 /* ROUTER: in logits [T,E]; out ids i32 [T,k], weights f32 [T,k]. Softmax routing; renorm: softmax over the chosen k
- * (equal to softmax over all, chosen, divided by their sum), else softmax over all E. slot route. */
+ * (equal to softmax over all, chosen, divided by their sum), else softmax over all E. slot route. E <= VC_MAX_EXPERTS.
+ * route-lowest: w_j = b_route(exp(v_j - max) / sum in index order). route-torch: the same with glibc's expf and the chosen
+ * in their order for renorm, else b(exp(b(v_j - z))), z = b(b(log(b(sum b(exp(b(x - max)))))) + max), b = b_route, exp and log
+ * correctly rounded, the sum in the order of torch.logsumexp (op/route.h). */
 struct vc_router_args { uint32_t num_experts, top_k; int renorm; };
 
 /* MOE: in x [T,H], ids i32 [T,k], weights f32 [T,k], w13 [E][2I,H] (gate rows, then up), w2 [E][H,I]; out y [T,H].

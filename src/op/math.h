@@ -54,7 +54,7 @@ VC_INLINE float vc_expf(float x) { return vc_sf_exp(x); }      /* 1 ulp */
 VC_INLINE float vc_exp2f(float x) { return vc_sf_exp2(x); }    /* 0.8 ulp */
 VC_INLINE float vc_logf(float x) { return vc_sf_log(x); }      /* 0.9 ulp */
 VC_INLINE float vc_tanhf(float x) { return vc_sf_tanh(x); }    /* 1 ulp */
-VC_INLINE float vc_erff(float x) { return vc_sf_erf(x); }      /* 0.9 ulp */
+VC_INLINE float vc_erff(float x) { return vc_sf_erf(x); }      /* 1.1 ulp */
 
 /* f64. exp, log, pow: within 1 ulp (pow: x > 0, |y log x| < 700). sin, cos: absolute error below 2^-53 for |x| < 1.3e7,
  * and for |sin|, |cos| above 2^-40 relative error below 2^-52; larger arguments lose what the reduction loses. */

@@ -87,7 +87,7 @@ VC_INLINE M_VF F(tanh)(M_VF x) {
     return F(nan_of)(x, N(float)(N(or)(F(bits)(large), sign)));
 }
 
-/* erf x within 0.9 ulp: x + x Q(x^2) below 1, else 1 - e^-R(|x|) with the sign of x. */
+/* erf x within 1.1 ulp: x + x Q(x^2) below 1, else 1 - e^-R(|x|) with the sign of x. */
 VC_INLINE M_VF F(erf)(M_VF x) {
     M_VF a = F(abs)(x), z = F(mul)(x, x), c = F(min)(a, C(4.0f));
     M_VI sign = N(and)(F(bits)(x), N(set1)((int32_t)0x80000000u));
