@@ -10,6 +10,7 @@
 #define VC_UNLIKELY(x) __builtin_expect(!!(x), 0)
 #define VC_ALIGNED(n) __attribute__((aligned(n)))
 #define VC_VECTOR(bytes) __attribute__((vector_size(bytes)))
+#define VC_PREFETCH(p) __builtin_prefetch(p)          /* any address; read, keep */
 #define VC_ARRAY_LEN(a) (sizeof(a) / sizeof((a)[0]))
 
 /* Full unrolling of a loop with a constant trip count; clang ignores gcc's pragma and the reverse. */
