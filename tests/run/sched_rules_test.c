@@ -143,6 +143,71 @@ static void fail_in_step(void **state) {
     vc_sched_del(s);
 }
 
+static struct vc_sched *make_small(uint32_t num_blocks, uint32_t budget, uint32_t threshold, double watermark) {
+    struct vc_sched_config c;
+    vc_sched_config_init(&c);
+    c.num_blocks = num_blocks;
+    c.max_model_len = 1024;
+    c.max_num_batched_tokens = budget;
+    c.long_prefill_token_threshold = threshold;
+    c.watermark = watermark;
+    c.policy = VC_SCHED_PRIORITY;
+    c.reserve_full_isl = false;
+    struct vc_sched *s;
+    assert_int_equal(vc_sched_new(&s, &c, NULL), VC_OK);
+    return s;
+}
+
+/* The chunk limit is ignored while only one sequence exists. */
+static void threshold_alone(void **state) {
+    (void)state;
+    struct vc_sched *s = make_small(65, 256, 48, 0);
+    add(s, 200, 4, VC_SEQ_NO_CACHE);
+    assert_int_equal(vc_sched_schedule(s)->num_tokens, 200);
+    const int32_t tok[1] = { 3 };
+    vc_sched_update(s, tok);
+    add(s, 200, 4, VC_SEQ_NO_CACHE);
+    assert_int_equal(vc_sched_schedule(s)->num_tokens, 1 + 48);
+    vc_sched_del(s);
+}
+
+/* The watermark (here 2 of 20 blocks) counts only beside running sequences: allocate_slots' has_scheduled_reqs. */
+static void watermark_beside_others(void **state) {
+    (void)state;
+    struct vc_sched *s = make_small(20, 1024, 0, 0.1);
+    struct vc_seq *a = add(s, 19 * 16, 1, VC_SEQ_NO_CACHE);
+    step(s);
+    assert_int_equal(a->finish, VC_FINISH_LENGTH);
+    vc_seq_del(a);
+    add(s, 5, 50, VC_SEQ_NO_CACHE);
+    step(s);
+    add(s, 17 * 16, 50, VC_SEQ_NO_CACHE);            /* 17 of 18 free ones */
+    assert_int_equal(vc_sched_schedule(s)->num_items, 1);
+    vc_sched_del(s);
+}
+
+/* Under priority the tokens of a sequence that was in the step already and is preempted go to the others. */
+static void preempted_budget(void **state) {
+    (void)state;
+    struct vc_sched *s = make_small(4, 4, 0, 0);
+    const int32_t p[40] = { 0 };
+    struct vc_seq *a, *b, *c;
+    const struct vc_seq_params pa = { .prompt = p, .num_prompt = 2, .eos_token = -1, .priority = 5, .flags = VC_SEQ_NO_CACHE };
+    struct vc_seq_params pb = pa, pc = pa;
+    pb.num_prompt = 14, pb.priority = 0;
+    pc.num_prompt = 40, pc.priority = 1;
+    assert_int_equal(vc_sched_add(s, &pa, &a, NULL), VC_OK);
+    step(s);
+    assert_int_equal(vc_sched_add(s, &pb, &b, NULL), VC_OK);
+    assert_int_equal(vc_sched_add(s, &pc, &c, NULL), VC_OK);
+    while (b->num_tokens < 17) step(s);
+    const struct vc_sched_step *st = vc_sched_schedule(s);   /* b needs a second block, all three are taken */
+    assert_true(st->num_preempted == 1 && st->preempted[0] == a);
+    assert_true(st->num_items == 2 && st->items[0].seq == b && st->items[1].seq == c);
+    assert_int_equal(st->num_tokens, 4);
+    vc_sched_del(s);
+}
+
 /* ---- random run ---- */
 enum { SEQS = 40, BLOCKS = 40, SIZE = 16, STEPS = 4000 };
 struct world {
@@ -247,6 +312,8 @@ static void random_priority(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = { cmocka_unit_test(cache_flags), cmocka_unit_test(refusals), cmocka_unit_test(fail_in_step),
+                                        cmocka_unit_test(threshold_alone), cmocka_unit_test(watermark_beside_others),
+                                        cmocka_unit_test(preempted_budget),
                                         cmocka_unit_test(random_fcfs), cmocka_unit_test(random_priority) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
