@@ -1,0 +1,257 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * tok_bpe.c: byte-pair merges of one word (Sennrich et al. 2016, as in the tokenizers crate's models/bpe/word.rs): the
+ * pair of lowest rank first, the leftmost of equals. Short words by repeated scans, longer ones with a heap: O(n log n).
+ * The SentencePiece kind (llama.cpp's llm_tokenizer_spm) merges where the joined text is a token, highest score first. */
+#include <stdlib.h>
+
+#include "text/tok_chars.h"
+#include "text/tok_int.h"
+
+enum { SHORT_WORD = 24 };
+static const char UNDER[] = "\xE2\x96\x81";    /* U+2581 */
+
+static bool push_sym(struct vc_tok_scratch *s, int32_t id, size_t len) {
+    if (!vc_tok_grow(s, &s->sym, &s->cap_sym, s->num_sym + 1, sizeof *s->sym)) return false;
+    s->sym[s->num_sym++] = (struct vc_tok_sym){ id, (uint32_t)len, 0, 0 };
+    return true;
+}
+
+/* ---- first symbols -------------------------------------------------------------------------------------------- */
+
+static int32_t affixed(const struct vc_tok_bpe *b, const char *p, size_t n, bool first, bool last) {
+    vc_str pre = first ? (vc_str){ "", 0 } : b->prefix, suf = last ? b->suffix : (vc_str){ "", 0 };
+    if (!pre.n && !suf.n) return b->bytes ? b->byte_id[(unsigned char)*p] : vc_text_map_find(&b->map, p, n);
+    char t[128];
+    if (pre.n + n + suf.n > sizeof t) return -1;
+    memcpy(t, pre.p, pre.n);
+    memcpy(t + pre.n, p, n);
+    memcpy(t + pre.n + n, suf.p, suf.n);
+    return vc_text_map_find(&b->map, t, pre.n + n + suf.n);
+}
+
+static bool fall_back(struct vc_tok_scratch *s, const struct vc_tok_bpe *b, const char *p, size_t n) {
+    for (size_t i = 0; i < n; i++) {
+        if (b->byte_id[(unsigned char)p[i]] < 0) return false;
+    }
+    for (size_t i = 0; i < n; i++) push_sym(s, b->byte_id[(unsigned char)p[i]], 1);
+    return true;
+}
+
+/* One symbol per character or byte. What the vocabulary lacks becomes its bytes, the unknown token, or nothing. */
+static void first_symbols(struct vc_tok_scratch *s, const struct vc_tok_bpe *b, const char *w, size_t n) {
+    size_t unk = 0;    /* bytes of an unknown token not yet put */
+    for (size_t i = 0, k; i < n; i += k) {
+        k = b->bytes ? 1 : vc_chr_len(w[i]);
+        int32_t id = affixed(b, w + i, k, i == 0, i + k == n);
+        if (id >= 0 || b->pieces_by_byte) {
+            if (unk) push_sym(s, b->unk, unk);
+            unk = 0;
+            push_sym(s, id, k);
+            continue;
+        }
+        if (b->byte_fallback && !b->prefix.n && !b->suffix.n && fall_back(s, b, w + i, k)) continue;
+        if (b->unk < 0) continue;
+        if (unk && !b->fuse_unk) {
+            push_sym(s, b->unk, unk);
+            unk = 0;
+        }
+        unk += k;
+    }
+    if (unk) push_sym(s, b->unk, unk);
+}
+
+/* ---- merging by rank ------------------------------------------------------------------------------------------ */
+
+static void merge_short(struct vc_tok_scratch *s, const struct vc_pair_map *m) {
+    const struct vc_pair_slot *pair[SHORT_WORD];
+    struct vc_tok_sym *y = s->sym;
+    size_t n = s->num_sym;
+    for (size_t i = 0; i + 1 < n; i++) pair[i] = vc_pair_map_find(m, y[i].id, y[i + 1].id);
+    while (n > 1) {
+        size_t best = SIZE_MAX;
+        uint32_t rank = UINT32_MAX;
+        for (size_t i = 0; i + 1 < n; i++) {
+            if (pair[i] && pair[i]->rank < rank) { rank = pair[i]->rank; best = i; }
+        }
+        if (best == SIZE_MAX) break;
+        y[best].id = pair[best]->id;
+        y[best].len += y[best + 1].len;
+        n--;
+        memmove(y + best + 1, y + best + 2, (n - best - 1) * sizeof *y);
+        if (best + 1 < n) memmove(pair + best + 1, pair + best + 2, (n - best - 2) * sizeof *pair);
+        if (best > 0) pair[best - 1] = vc_pair_map_find(m, y[best - 1].id, y[best].id);
+        if (best + 1 < n) pair[best] = vc_pair_map_find(m, y[best].id, y[best + 1].id);
+    }
+    s->num_sym = n;
+}
+
+/* A binary heap of candidates; key = order << 32 | position, so equal orders come from the left. `left` and `right` hold
+ * what the two symbols were (ids, or lengths for SPM): a candidate whose symbols changed since is stale. */
+static void heap_down(struct vc_tok_cand *h, size_t n, size_t i) {
+    struct vc_tok_cand x = h[i];
+    for (size_t c; (c = 2 * i + 1) < n; i = c) {
+        if (c + 1 < n && h[c + 1].key < h[c].key) c++;
+        if (h[c].key >= x.key) break;
+        h[i] = h[c];
+    }
+    h[i] = x;
+}
+
+static void heap_push(struct vc_tok_scratch *s, struct vc_tok_cand x) {
+    if (!vc_tok_grow(s, &s->heap, &s->cap_heap, s->num_heap + 1, sizeof *s->heap)) return;
+    size_t i = s->num_heap++;
+    for (; i > 0 && s->heap[(i - 1) / 2].key > x.key; i = (i - 1) / 2) s->heap[i] = s->heap[(i - 1) / 2];
+    s->heap[i] = x;
+}
+
+static struct vc_tok_cand heap_pop(struct vc_tok_scratch *s) {
+    struct vc_tok_cand x = s->heap[0];
+    s->heap[0] = s->heap[--s->num_heap];
+    if (s->num_heap) heap_down(s->heap, s->num_heap, 0);
+    return x;
+}
+
+static bool candidate(const struct vc_tokenizer *t, const struct vc_tok_scratch *s, const char *w, int32_t l, int32_t r, struct vc_tok_cand *c) {
+    const struct vc_tok_sym *y = s->sym;
+    if (t->model == VC_MODEL_BPE) {
+        const struct vc_pair_slot *p = vc_pair_map_find(&t->bpe.pairs, y[l].id, y[r].id);
+        if (p) *c = (struct vc_tok_cand){ (uint64_t)p->rank << 32 | (uint32_t)l, y[l].id, y[r].id };
+        return p != NULL;
+    }
+    uint64_t len = (uint64_t)y[l].len + y[r].len;    /* SPM: id is the symbol's offset in w */
+    if (len > t->bpe.max_len) return false;
+    int32_t id = vc_text_map_find(&t->bpe.map, w + y[l].id, len);
+    if (id >= 0) *c = (struct vc_tok_cand){ (uint64_t)t->bpe.order[id] << 32 | (uint32_t)l, (int32_t)y[l].len, (int32_t)y[r].len };
+    return id >= 0;
+}
+
+static void link_symbols(struct vc_tok_scratch *s) {
+    for (size_t i = 0; i < s->num_sym; i++) {
+        s->sym[i].prev = (int32_t)i - 1;
+        s->sym[i].next = i + 1 < s->num_sym ? (int32_t)i + 1 : -1;
+    }
+}
+
+static void merge_long(const struct vc_tokenizer *t, struct vc_tok_scratch *s, const char *w) {
+    bool bpe = t->model == VC_MODEL_BPE;
+    struct vc_tok_sym *y = s->sym;
+    struct vc_tok_cand c;
+    link_symbols(s);
+    s->num_heap = 0;
+    for (size_t i = 1; i < s->num_sym; i++) {
+        if (!candidate(t, s, w, (int32_t)i - 1, (int32_t)i, &c)) continue;
+        if (!vc_tok_grow(s, &s->heap, &s->cap_heap, s->num_heap + 1, sizeof *s->heap)) return;
+        s->heap[s->num_heap++] = c;
+    }
+    for (size_t i = s->num_heap / 2; i-- > 0;) heap_down(s->heap, s->num_heap, i);
+    while (s->num_heap) {
+        struct vc_tok_cand x = heap_pop(s);
+        int32_t l = (int32_t)(x.key & UINT32_MAX), r = y[l].next;
+        if (!y[l].len || r < 0) continue;
+        if (bpe ? y[l].id != x.left || y[r].id != x.right : y[l].len != (uint32_t)x.left || y[r].len != (uint32_t)x.right) continue;
+        if (bpe) {
+            const struct vc_pair_slot *p = vc_pair_map_find(&t->bpe.pairs, x.left, x.right);
+            if (!p) continue;
+            y[l].id = p->id;
+        }
+        y[l].len += y[r].len;
+        y[r].len = 0;
+        y[l].next = y[r].next;
+        if (y[r].next >= 0) y[y[r].next].prev = l;
+        if (y[l].prev >= 0 && candidate(t, s, w, y[l].prev, l, &c)) heap_push(s, c);
+        if (y[l].next >= 0 && candidate(t, s, w, l, y[l].next, &c)) heap_push(s, c);
+        if (s->failed) return;
+    }
+}
+
+static void compact(struct vc_tok_scratch *s) {
+    size_t n = 0;
+    for (int32_t i = 0; i >= 0 && s->num_sym; i = s->sym[i].next) s->sym[n++] = s->sym[i];
+    s->num_sym = n;
+}
+
+/* ---- the end of a word ---------------------------------------------------------------------------------------- */
+
+/* Symbols that are no token become the tokens of their bytes; with a ByteLevel vocabulary only bytes that are their own
+ * printable stand-in are tried, as llama.cpp does. */
+static void symbols_to_tokens(const struct vc_tokenizer *t, struct vc_tok_scratch *s, const char *w) {
+    const struct vc_tok_bpe *b = &t->bpe;
+    size_t n = s->num_sym, at = 0;
+    bool all = true;
+    for (size_t i = 0; i < n && all; i++) all = s->sym[i].id >= 0 && (uint32_t)s->sym[i].id < t->size;
+    if (all) return;
+    for (size_t i = 0; i < n; i++) {    /* appended behind, then moved to the front */
+        struct vc_tok_sym y = s->sym[i];
+        if (y.id >= 0 && (uint32_t)y.id < t->size) {
+            push_sym(s, y.id, y.len);
+        } else {
+            size_t skipped = 0;
+            for (size_t j = 0; j < y.len; j++) {
+                unsigned char c = (unsigned char)w[at + j];
+                int32_t id = !b->bytes || (c >= 33 && c <= 126) ? b->byte_id[c] : -1;
+                if (id < 0 && t->model == VC_MODEL_SPM) id = b->unk;
+                if (id >= 0 && (uint32_t)id < t->size) { push_sym(s, id, 1 + skipped); skipped = 0; }
+                else skipped++;
+            }
+        }
+        at += y.len;
+        if (s->failed) return;
+    }
+    memmove(s->sym, s->sym + n, (s->num_sym - n) * sizeof *s->sym);
+    s->num_sym -= n;
+}
+
+static void spm_word(const struct vc_tokenizer *t, struct vc_tok_scratch *s, const char *w, size_t n) {
+    for (size_t i = 0, k; i < n && !s->failed; i += k) {
+        k = vc_chr_len(w[i]);
+        push_sym(s, (int32_t)i, k);
+    }
+    if (s->failed) return;
+    merge_long(t, s, w);
+    compact(s);
+    for (size_t i = 0; i < s->num_sym; i++) s->sym[i].id = vc_text_map_find(&t->bpe.map, w + s->sym[i].id, s->sym[i].len);
+}
+
+vc_status vc_tok_model_word(const struct vc_tokenizer *t, struct vc_tok_scratch *s, const char *w, size_t n, vc_err *err) {
+    const struct vc_tok_bpe *b = &t->bpe;
+    s->num_sym = 0;
+    if (n > INT32_MAX / 2) return vc_fail(err, VC_E_TOO_LONG, "tokenizer: a word of %zu bytes", n);
+    if (t->model == VC_MODEL_SPM) {
+        spm_word(t, s, w, n);
+    } else {
+        int32_t whole = b->ignore_merges ? vc_text_map_find(&b->map, w, n) : -1;
+        if (whole >= 0 && (uint32_t)whole < t->size) {
+            push_sym(s, whole, n);
+        } else {
+            first_symbols(s, b, w, n);
+            if (s->num_sym <= SHORT_WORD) merge_short(s, &b->pairs);
+            else if (!s->failed) {
+                merge_long(t, s, w);
+                compact(s);
+            }
+        }
+    }
+    if (b->pieces_by_byte && !s->failed) symbols_to_tokens(t, s, w);
+    if (s->failed) return vc_fail(err, VC_E_NOMEM, "tokenizer: out of memory");
+    return VC_OK;
+}
+
+/* ---- tables --------------------------------------------------------------------------------------------------- */
+
+/* Whether words may be cut before each "▁" that follows another character: no token that merges can make spans it. */
+static bool never_spans(const struct vc_text_map *m) {
+    for (uint64_t i = 0; i <= m->mask; i++) {
+        vc_str k = m->slot[i].key;
+        for (size_t j = 1; k.p && j + 3 <= k.n; j++) {
+            if (memcmp(k.p + j, UNDER, 3)) continue;
+            if (j < 3 || memcmp(k.p + j - 3, UNDER, 3)) return false;
+        }
+    }
+    return true;
+}
+
+void vc_tok_bpe_finish(struct vc_tokenizer *t) {
+    struct vc_tok_bpe *b = &t->bpe;
+    b->cut_spaces = !b->bytes && !b->ignore_merges && !b->prefix.n && !b->suffix.n && b->map.slot &&
+                    vc_text_map_find(&b->map, UNDER, 3) >= 0 && never_spans(&b->map);
+}

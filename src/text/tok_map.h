@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * tok_map.h: the hash tables of tokenizers: text → id, (id, id) → merge, and a trie over bytes.
+ * Built once, then only read. Keys of a text map are borrowed. */
+#ifndef VC_TEXT_TOK_MAP_H
+#define VC_TEXT_TOK_MAP_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "base/rng.h"
+#include "base/str.h"
+
+static inline uint64_t vc_text_hash(const char *p, size_t n) {
+    uint64_t h = 0x9E3779B97F4A7C15u ^ n, w;
+    for (; n >= 8; p += 8, n -= 8) {
+        memcpy(&w, p, 8);
+        h = (h ^ w) * 0xBF58476D1CE4E5B9u;
+        h ^= h >> 29;
+    }
+    w = 0;
+    for (size_t i = 0; i < n; i++) w |= (uint64_t)(unsigned char)p[i] << 8 * i;
+    return vc_mix64(h ^ w);
+}
+
+struct vc_text_slot { uint32_t tag; int32_t id; vc_str key; };   /* key.p NULL: free */
+struct vc_text_map { struct vc_text_slot *slot; uint64_t mask; size_t n; };
+bool vc_text_map_init(struct vc_text_map *m, size_t n);          /* room for n keys */
+/* False when memory is short. An equal key keeps its first id, *old (may be NULL) tells it (else -1). */
+bool vc_text_map_add(struct vc_text_map *m, const char *p, size_t n, int32_t id, int32_t *old);
+void vc_text_map_free(struct vc_text_map *m);
+static inline int32_t vc_text_map_find_hashed(const struct vc_text_map *m, const char *p, size_t n, uint64_t h) {
+    if (!m->slot) return -1;
+    for (uint64_t i = h & m->mask;; i = (i + 1) & m->mask) {
+        const struct vc_text_slot *s = &m->slot[i];
+        if (!s->key.p) return -1;
+        if (s->tag == (uint32_t)(h >> 32) && s->key.n == n && !memcmp(s->key.p, p, n)) return s->id;
+    }
+}
+static inline int32_t vc_text_map_find(const struct vc_text_map *m, const char *p, size_t n) {
+    return vc_text_map_find_hashed(m, p, n, vc_text_hash(p, n));
+}
+
+struct vc_pair_slot { int32_t a, b; uint32_t rank; int32_t id; };   /* a < 0: free */
+struct vc_pair_map { struct vc_pair_slot *slot; uint64_t mask; size_t n; };
+bool vc_pair_map_init(struct vc_pair_map *m, size_t n);
+void vc_pair_map_add(struct vc_pair_map *m, int32_t a, int32_t b, uint32_t rank, int32_t id, bool replace);   /* at most n of init */
+void vc_pair_map_free(struct vc_pair_map *m);
+static inline const struct vc_pair_slot *vc_pair_map_find(const struct vc_pair_map *m, int32_t a, int32_t b) {
+    if (!m->slot) return NULL;
+    uint64_t h = ((uint64_t)(uint32_t)a << 32 | (uint32_t)b) * 0x9E3779B97F4A7C15u;
+    h ^= h >> 32;
+    for (uint64_t i = h & m->mask;; i = (i + 1) & m->mask) {
+        const struct vc_pair_slot *s = &m->slot[i];
+        if (s->a == a && s->b == b) return s;
+        if (s->a < 0) return NULL;
+    }
+}
+
+/* Nodes are numbered from 1; node 0 is "none". Values are ≥ 0, -1 where no key ends. */
+struct vc_trie_slot { uint32_t key, node; };
+struct vc_trie {
+    struct vc_trie_slot *slot;
+    uint64_t mask;
+    uint32_t used, num_nodes, cap_nodes;
+    int32_t *value;
+    uint32_t first[256];        /* child of the root by byte */
+    uint32_t max_len;
+};
+bool vc_trie_add(struct vc_trie *t, const char *p, size_t n, int32_t value);   /* the first of equal keys stays */
+void vc_trie_free(struct vc_trie *t);
+static inline uint32_t vc_trie_step(const struct vc_trie *t, uint32_t node, unsigned char c) {
+    uint32_t key = node << 8 | c;
+    for (uint64_t i = (key * 0x9E3779B97F4A7C15u) >> 32 & t->mask;; i = (i + 1) & t->mask) {
+        if (t->slot[i].key == key) return t->slot[i].node;
+        if (!t->slot[i].node) return 0;
+    }
+}
+
+#endif
