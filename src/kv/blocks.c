@@ -25,7 +25,8 @@ struct vc_blocks {
 vc_status vc_blocks_new(struct vc_blocks **out, uint32_t num_blocks, vc_err *err) {
     *out = NULL;
     if (num_blocks < 2 || num_blocks > UINT32_C(1) << 31)
-        return vc_fail(err, VC_E_INVALID, "num_blocks: %u, expected 2 to 2^31 (block 0 is never handed out)", num_blocks);
+        return vc_fail(err, VC_E_INVALID, "num_blocks: %u, expected 2 to 2^31 (block 0 is never handed out)",
+                       num_blocks);
     uint32_t size = 16;
     while (size < num_blocks) size *= 2;
     struct vc_blocks *p = calloc(1, sizeof *p);

@@ -24,7 +24,8 @@ uint32_t vc_blocks_free_count(const struct vc_blocks *p);      /* evictable cach
 uint32_t vc_blocks_refs(const struct vc_blocks *p, uint32_t id);
 bool vc_blocks_hashed(const struct vc_blocks *p, uint32_t id);
 
-/* Takes n blocks from the front of the free queue, n <= free count; their hashes leave the map. Each has one reference. */
+/* Takes n blocks from the front of the free queue, n <= free count; their hashes leave the map. Each has one
+ * reference. */
 void vc_blocks_take(struct vc_blocks *p, uint32_t n, uint32_t *ids);
 /* One more reference on each; free ones leave the queue. */
 void vc_blocks_touch(struct vc_blocks *p, const uint32_t *ids, uint32_t n);

@@ -29,7 +29,7 @@ struct vc_kv_table {
     uint32_t flags;            /* VC_KV_ */
     uint32_t *blocks;          /* block ids in order of positions, capacity cap_blocks */
     uint32_t num_blocks, cap_blocks;
-    struct vc_block_hash *hashes;   /* of full blocks of tokens, computed as needed, capacity cap_blocks; NULL: never cached */
+    struct vc_block_hash *hashes;   /* of full blocks of tokens, made as needed, capacity cap_blocks; NULL: never cached */
     uint32_t num_hashes;
     uint32_t num_cached;       /* leading blocks that are in the prefix cache, or were put there */
     struct vc_hash_extra extra;     /* borrowed strings */

@@ -26,7 +26,8 @@ struct vc_sample_seq {
 
 vc_status vc_sampler_new(struct vc_sampler **out, uint32_t vocab_size, vc_err *err) {
     *out = NULL;
-    if (vocab_size == 0 || vocab_size > INT32_MAX) return vc_fail(err, VC_E_INVALID, "vocab_size: %u, expected 1 to 2^31 - 1", vocab_size);
+    if (vocab_size == 0 || vocab_size > INT32_MAX)
+        return vc_fail(err, VC_E_INVALID, "vocab_size: %u, expected 1 to 2^31 - 1", vocab_size);
     struct vc_sampler *s = calloc(1, sizeof *s);
     if (s) {
         s->vocab = vocab_size;
@@ -51,8 +52,9 @@ void vc_sampler_del(struct vc_sampler *s) {
     free(s);
 }
 
-vc_status vc_sample_seq_new(struct vc_sample_seq **out, const struct vc_sampling *p, uint64_t seed, const int32_t *prompt,
-                            uint32_t num_prompt, uint32_t max_tokens, uint32_t vocab_size, vc_err *err) {
+vc_status vc_sample_seq_new(struct vc_sample_seq **out, const struct vc_sampling *p, uint64_t seed,
+                            const int32_t *prompt, uint32_t num_prompt, uint32_t max_tokens, uint32_t vocab_size,
+                            vc_err *err) {
     *out = NULL;
     struct vc_sample_seq *q = calloc(1, sizeof *q);
     uint64_t most = (uint64_t)num_prompt + max_tokens;
@@ -85,7 +87,8 @@ static vc_status check_row(const float *logits, uint32_t n, vc_err *err) {
     if (vc_row_finite(logits, n)) return VC_OK;
     uint32_t i = 0;
     while (isfinite(logits[i])) i++;
-    return vc_fail(err, VC_E_NUMERIC, "logits: the value of token %u is %s", i, isnan(logits[i]) ? "not a number" : "infinite");
+    return vc_fail(err, VC_E_NUMERIC, "logits: the value of token %u is %s", i,
+                   isnan(logits[i]) ? "not a number" : "infinite");
 }
 
 /* After temperature: filters, then the draw. */
@@ -98,8 +101,8 @@ static int32_t draw(struct vc_sampler *s, const struct vc_sample_seq *q, float *
     return (int32_t)vc_gumbel_argmax(x, s->vocab, vc_row_argmax(x, s->vocab), q->seed, index);
 }
 
-vc_status vc_sample_row(struct vc_sampler *s, const struct vc_sample_seq *q, float *logits, const int32_t *output, uint32_t num_output,
-                        struct vc_sampled *out, vc_logprob *logprobs, vc_err *err) {
+vc_status vc_sample_row(struct vc_sampler *s, const struct vc_sample_seq *q, float *logits, const int32_t *output,
+                        uint32_t num_output, struct vc_sampled *out, vc_logprob *logprobs, vc_err *err) {
     const struct vc_sampling *p = q->p;
     VC_TRY(check_row(logits, s->vocab, err));
     if (p->logprobs >= 0) vc_log_softmax_row(s->filter.exp_sum, logits, s->vocab, s->lp);
@@ -107,7 +110,8 @@ vc_status vc_sample_row(struct vc_sampler *s, const struct vc_sample_seq *q, flo
     if (p->penalties) vc_penalize(&q->counts, p, logits, s->vocab);
     uint32_t best = vc_row_argmax(logits, s->vocab);
     if (logits[best] == -INFINITY)
-        return vc_fail(err, VC_E_INVALID, "allowed_token_ids, bad_words, min_tokens and logit_bias leave no token to choose");
+        return vc_fail(err, VC_E_INVALID,
+                       "allowed_token_ids, bad_words, min_tokens and logit_bias leave no token to choose");
     out->token = vc_sampling_greedy(p) ? (int32_t)best : draw(s, q, logits, num_output);
     out->num_logprobs = 0;
     if (p->logprobs >= 0) {
@@ -117,7 +121,8 @@ vc_status vc_sample_row(struct vc_sampler *s, const struct vc_sample_seq *q, flo
     return VC_OK;
 }
 
-vc_status vc_sample_logprobs(struct vc_sampler *s, const float *logits, int32_t token, uint32_t k, vc_logprob *logprobs, vc_err *err) {
+vc_status vc_sample_logprobs(struct vc_sampler *s, const float *logits, int32_t token, uint32_t k,
+                             vc_logprob *logprobs, vc_err *err) {
     assert(token >= 0 && (uint32_t)token < s->vocab);
     VC_TRY(check_row(logits, s->vocab, err));
     vc_log_softmax_row(s->filter.exp_sum, logits, s->vocab, s->lp);

@@ -19,8 +19,9 @@ void vc_sampler_del(struct vc_sampler *s);
 struct vc_sample_seq;
 /* seed: of the choice (request's seed + choice). max_tokens: outputs that can come; bounds the memory for counts, all
  * of which is taken here. prompt is read only in this call. */
-vc_status vc_sample_seq_new(struct vc_sample_seq **out, const struct vc_sampling *p, uint64_t seed, const int32_t *prompt,
-                            uint32_t num_prompt, uint32_t max_tokens, uint32_t vocab_size, vc_err *err);
+vc_status vc_sample_seq_new(struct vc_sample_seq **out, const struct vc_sampling *p, uint64_t seed,
+                            const int32_t *prompt, uint32_t num_prompt, uint32_t max_tokens, uint32_t vocab_size,
+                            vc_err *err);
 void vc_sample_seq_del(struct vc_sample_seq *q);
 uint64_t vc_sample_seq_seed(const struct vc_sample_seq *q);
 /* Counts a token that became an output. */
@@ -34,11 +35,12 @@ struct vc_sampled {
  * tokens generated so far (all of them pushed). logprobs: room for 1 + p->logprobs entries if p->logprobs >= 0: [0] is
  * the drawn token, then the best in order; of the raw logits.
  * VC_E_NUMERIC: the row holds a value that is not finite. VC_E_INVALID: the parameters leave no token. */
-vc_status vc_sample_row(struct vc_sampler *s, const struct vc_sample_seq *q, float *logits, const int32_t *output, uint32_t num_output,
-                        struct vc_sampled *out, vc_logprob *logprobs, vc_err *err);
+vc_status vc_sample_row(struct vc_sampler *s, const struct vc_sample_seq *q, float *logits, const int32_t *output,
+                        uint32_t num_output, struct vc_sampled *out, vc_logprob *logprobs, vc_err *err);
 
-/* Log-probability and rank of `token` and of the k best under softmax(logits): 1 + k entries as above (prompt logprobs).
- * logits is not changed. VC_E_NUMERIC as above. */
-vc_status vc_sample_logprobs(struct vc_sampler *s, const float *logits, int32_t token, uint32_t k, vc_logprob *logprobs, vc_err *err);
+/* Log-probability and rank of `token` and of the k best under softmax(logits): 1 + k entries as above (prompt
+ * logprobs). logits is not changed. VC_E_NUMERIC as above. */
+vc_status vc_sample_logprobs(struct vc_sampler *s, const float *logits, int32_t token, uint32_t k,
+                             vc_logprob *logprobs, vc_err *err);
 
 #endif

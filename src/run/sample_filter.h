@@ -22,8 +22,8 @@ struct vc_filter_scratch {
 void vc_filter_min_p(struct vc_filter_scratch *s, float *x, uint32_t n, float min_p);
 /* Drops x below the k-th largest (1 <= k < n); ties with it stay. */
 void vc_filter_top_k(struct vc_filter_scratch *s, float *x, uint32_t n, uint32_t k);
-/* In ascending order of x, drops the elements whose running sum of softmax(x), themselves included, is <= 1 - top_p; the
- * largest stays. Among equal logits the lower ids stay. Sums are f64, rounded to f32 for the comparison. */
+/* In ascending order of x, drops the elements whose running sum of softmax(x), themselves included, is at most
+ * 1 - top_p; the largest stays. Among equal logits the lower ids stay. Sums are f64, compared after rounding to f32. */
 void vc_filter_top_p(struct vc_filter_scratch *s, float *x, uint32_t n, float top_p);
 
 #endif

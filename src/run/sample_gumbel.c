@@ -9,7 +9,9 @@
 #define GOLDEN UINT64_C(0x9E3779B97F4A7C15)   /* SplitMix64's increment */
 
 /* A SplitMix64 stream per (seed, index), read at position `token`. */
-static uint64_t stream(uint64_t seed, uint32_t index) { return vc_mix64(vc_mix64(seed + GOLDEN) + (index + UINT64_C(1)) * GOLDEN); }
+static uint64_t stream(uint64_t seed, uint32_t index) {
+    return vc_mix64(vc_mix64(seed + GOLDEN) + (index + UINT64_C(1)) * GOLDEN);
+}
 
 static uint64_t bits53(uint64_t base, uint32_t token) { return vc_mix64(base + (token + UINT64_C(1)) * GOLDEN) >> 11; }
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * sample_gumbel.h: a draw from softmax(x) by Gumbel-argmax: the token with the largest x + g, g = -ln(-ln u), ties to the
- * lowest id. u is a hash of (seed, output index, token id): a token's noise depends on nothing else, so the result
- * depends on no order of summation, and a draft token is right iff this rule picks it. */
+ * sample_gumbel.h: a draw from softmax(x) by Gumbel-argmax: the token with the largest x + g, g = -ln(-ln u), ties
+ * to the lowest id. u is a hash of (seed, output index, token id): a token's noise depends on nothing else, so the
+ * result depends on no order of summation, and a draft token is right iff this rule picks it. */
 #ifndef VC_RUN_SAMPLE_GUMBEL_H
 #define VC_RUN_SAMPLE_GUMBEL_H
 

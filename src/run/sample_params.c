@@ -21,48 +21,68 @@ struct owned {
 /* vLLM's ranges and sentences (SamplingParams._verify_args). Comparisons are written so that NaN fails. */
 static vc_status check_scalars(const vc_sampling_params *p, const struct vc_sampling_limits *lim, vc_err *err) {
     RANGE(p->n >= 1, "n must be at least 1, got %u.", p->n);
-    RANGE(p->presence_penalty >= -2 && p->presence_penalty <= 2, "presence_penalty must be in [-2, 2], got %g.", (double)p->presence_penalty);
-    RANGE(p->frequency_penalty >= -2 && p->frequency_penalty <= 2, "frequency_penalty must be in [-2, 2], got %g.", (double)p->frequency_penalty);
-    RANGE(p->repetition_penalty > 0 && isfinite(p->repetition_penalty), "repetition_penalty must be greater than zero, got %g.", (double)p->repetition_penalty);
-    RANGE(p->temperature >= 0 && isfinite(p->temperature), "temperature must be non-negative, got %g.", (double)p->temperature);
+    RANGE(p->presence_penalty >= -2 && p->presence_penalty <= 2, "presence_penalty must be in [-2, 2], got %g.",
+          (double)p->presence_penalty);
+    RANGE(p->frequency_penalty >= -2 && p->frequency_penalty <= 2, "frequency_penalty must be in [-2, 2], got %g.",
+          (double)p->frequency_penalty);
+    RANGE(p->repetition_penalty > 0 && isfinite(p->repetition_penalty),
+          "repetition_penalty must be greater than zero, got %g.", (double)p->repetition_penalty);
+    RANGE(p->temperature >= 0 && isfinite(p->temperature), "temperature must be non-negative, got %g.",
+          (double)p->temperature);
     RANGE(p->top_p > 0 && p->top_p <= 1, "top_p must be in (0, 1], got %g.", (double)p->top_p);
     RANGE(p->top_k >= -1, "top_k must be 0 (disable), or at least 1, got %d.", p->top_k);
     RANGE(p->min_p >= 0 && p->min_p <= 1, "min_p must be in [0, 1], got %g.", (double)p->min_p);
-    RANGE(!p->max_tokens || p->min_tokens <= p->max_tokens, "min_tokens must be less than or equal to max_tokens=%u, got %u.", p->max_tokens, p->min_tokens);
+    RANGE(!p->max_tokens || p->min_tokens <= p->max_tokens,
+          "min_tokens must be less than or equal to max_tokens=%u, got %u.", p->max_tokens, p->min_tokens);
     RANGE(p->logprobs >= -1, "logprobs must be non-negative or -1, got %d.", p->logprobs);
-    RANGE(p->logprobs <= (int64_t)lim->max_logprobs, "logprobs: %d is greater than max_logprobs, %u.", p->logprobs, lim->max_logprobs);
+    RANGE(p->logprobs <= (int64_t)lim->max_logprobs, "logprobs: %d is greater than max_logprobs, %u.", p->logprobs,
+          lim->max_logprobs);
     RANGE(p->prompt_logprobs >= -1, "prompt_logprobs must be non-negative or -1, got %d.", p->prompt_logprobs);
-    RANGE(p->prompt_logprobs <= (int64_t)lim->max_logprobs, "prompt_logprobs: %d is greater than max_logprobs, %u.", p->prompt_logprobs, lim->max_logprobs);
-    RANGE(!p->num_stop || p->detokenize, "stop strings are only supported when detokenize is True. Set detokenize=True to use stop.");
+    RANGE(p->prompt_logprobs <= (int64_t)lim->max_logprobs, "prompt_logprobs: %d is greater than max_logprobs, %u.",
+          p->prompt_logprobs, lim->max_logprobs);
+    RANGE(!p->num_stop || p->detokenize,
+          "stop strings are only supported when detokenize is True. Set detokenize=True to use stop.");
     RANGE(p->temperature >= 1e-5f || p->n == 1, "n must be 1 when using greedy sampling, got %u.", p->n);
     return VC_OK;
 }
 
-static bool in_vocab(int32_t id, const struct vc_sampling_limits *lim) { return id >= 0 && (uint32_t)id < lim->vocab_size; }
+static bool in_vocab(int32_t id, const struct vc_sampling_limits *lim) {
+    return id >= 0 && (uint32_t)id < lim->vocab_size;
+}
 
 static vc_status check_lists(const vc_sampling_params *p, const struct vc_sampling_limits *lim, vc_err *err) {
     const size_t most = 1u << 24;    /* entries of a list; keeps every count far inside 32 bits */
     RANGE(p->num_stop <= most, "stop: %zu strings, expected at most %zu.", p->num_stop, most);
     RANGE(p->num_stop_token_ids <= most, "stop_token_ids: %zu ids, expected at most %zu.", p->num_stop_token_ids, most);
     RANGE(p->num_bad_words <= most, "bad_words: %zu words, expected at most %zu.", p->num_bad_words, most);
-    RANGE(p->num_allowed_token_ids <= most, "allowed_token_ids: %zu ids, expected at most %zu.", p->num_allowed_token_ids, most);
+    RANGE(p->num_allowed_token_ids <= most, "allowed_token_ids: %zu ids, expected at most %zu.",
+          p->num_allowed_token_ids, most);
     RANGE(p->num_logit_bias <= most, "logit_bias: %zu entries, expected at most %zu.", p->num_logit_bias, most);
-    RANGE((p->stop || !p->num_stop) && (p->stop_token_ids || !p->num_stop_token_ids) && (p->bad_words || !p->num_bad_words)
-              && (p->allowed_token_ids || !p->num_allowed_token_ids) && (p->logit_bias || !p->num_logit_bias),
+    RANGE((p->stop || !p->num_stop) && (p->stop_token_ids || !p->num_stop_token_ids)
+              && (p->bad_words || !p->num_bad_words) && (p->allowed_token_ids || !p->num_allowed_token_ids)
+              && (p->logit_bias || !p->num_logit_bias),
           "sampling parameters: a list has a length but no entries (NULL)");
     for (size_t i = 0; i < p->num_stop; i++)
-        RANGE(p->stop[i] && p->stop[i][0] && strlen(p->stop[i]) <= most, "stop cannot contain an empty string (index %zu).", i);
+        RANGE(p->stop[i] && p->stop[i][0] && strlen(p->stop[i]) <= most,
+              "stop cannot contain an empty string (index %zu).", i);
     RANGE(!p->allowed_token_ids || p->num_allowed_token_ids, "allowed_token_ids is not None and empty!");
     for (size_t i = 0; i < p->num_allowed_token_ids; i++)
-        RANGE(in_vocab(p->allowed_token_ids[i], lim), "allowed_token_ids contains out-of-vocab token id %d. Vocabulary size: %u", p->allowed_token_ids[i], lim->vocab_size);
+        RANGE(in_vocab(p->allowed_token_ids[i], lim),
+              "allowed_token_ids contains out-of-vocab token id %d. Vocabulary size: %u", p->allowed_token_ids[i],
+              lim->vocab_size);
     for (size_t i = 0; i < p->num_logit_bias; i++) {
-        RANGE(in_vocab(p->logit_bias[i].token, lim), "logit_bias contains out-of-vocab token id %d. Vocabulary size: %u", p->logit_bias[i].token, lim->vocab_size);
+        RANGE(in_vocab(p->logit_bias[i].token, lim),
+              "logit_bias contains out-of-vocab token id %d. Vocabulary size: %u", p->logit_bias[i].token,
+              lim->vocab_size);
         RANGE(!isnan(p->logit_bias[i].bias), "logit_bias of token %d is not a number.", p->logit_bias[i].token);
     }
     for (size_t i = 0; i < p->num_bad_words; i++) {
-        RANGE(p->bad_words[i].ids && p->bad_words[i].n && p->bad_words[i].n <= most, "bad_words cannot contain an empty word (index %zu).", i);
+        RANGE(p->bad_words[i].ids && p->bad_words[i].n && p->bad_words[i].n <= most,
+              "bad_words cannot contain an empty word (index %zu).", i);
         for (size_t k = 0; k < p->bad_words[i].n; k++)
-            RANGE(in_vocab(p->bad_words[i].ids[k], lim), "bad_words contains out-of-vocab token id %d. Vocabulary size: %u", p->bad_words[i].ids[k], lim->vocab_size);
+            RANGE(in_vocab(p->bad_words[i].ids[k], lim),
+                  "bad_words contains out-of-vocab token id %d. Vocabulary size: %u", p->bad_words[i].ids[k],
+                  lim->vocab_size);
     }
     return VC_OK;
 }
@@ -114,7 +134,8 @@ static int by_token(const void *a, const void *b) {
     return (x->at > y->at) - (x->at < y->at);
 }
 
-/* Sorted by token, the last of several for one token wins; values are limited to [-100, 100] as vLLM's from_optional does. */
+/* Sorted by token, the last of several for one token wins; values are limited to [-100, 100] as vLLM's
+ * from_optional does. */
 static vc_status copy_bias(struct owned *o, const vc_sampling_params *p, vc_err *err) {
     size_t n = p->num_logit_bias, k = 0;
     if (!n) return VC_OK;
@@ -158,18 +179,31 @@ static void copy_words(struct owned *o, const vc_sampling_params *p) {
 static void copy_scalars(struct vc_sampling *q, const vc_sampling_params *p, const struct vc_sampling_limits *lim) {
     bool greedy = p->temperature == 0;
     *q = (struct vc_sampling){
-        .n = p->n, .temperature = greedy || p->temperature >= 0.01f ? p->temperature : 0.01f,
-        .top_p = greedy ? 1 : p->top_p, .min_p = greedy ? 0 : p->min_p, .top_k = greedy || p->top_k < 0 ? 0 : (uint32_t)p->top_k,
-        .presence_penalty = p->presence_penalty, .frequency_penalty = p->frequency_penalty, .repetition_penalty = p->repetition_penalty,
+        .n = p->n,
+        .temperature = greedy || p->temperature >= 0.01f ? p->temperature : 0.01f,
+        .top_p = greedy ? 1 : p->top_p,
+        .min_p = greedy ? 0 : p->min_p,
+        .top_k = greedy || p->top_k < 0 ? 0 : (uint32_t)p->top_k,
+        .presence_penalty = p->presence_penalty,
+        .frequency_penalty = p->frequency_penalty,
+        .repetition_penalty = p->repetition_penalty,
         .penalties = p->presence_penalty != 0 || p->frequency_penalty != 0 || p->repetition_penalty != 1,
-        .seed = p->seed, .has_seed = p->has_seed != 0, .max_tokens = p->max_tokens, .min_tokens = p->min_tokens,
-        .ignore_eos = p->ignore_eos != 0, .eos_token = p->ignore_eos || !lim->num_eos_ids ? -1 : lim->eos_ids[0],
-        .include_stop_str_in_output = p->include_stop_str_in_output != 0, .logprobs = p->logprobs, .prompt_logprobs = p->prompt_logprobs,
-        .skip_special_tokens = p->skip_special_tokens != 0, .detokenize = p->detokenize != 0,
+        .seed = p->seed,
+        .has_seed = p->has_seed != 0,
+        .max_tokens = p->max_tokens,
+        .min_tokens = p->min_tokens,
+        .ignore_eos = p->ignore_eos != 0,
+        .eos_token = p->ignore_eos || !lim->num_eos_ids ? -1 : lim->eos_ids[0],
+        .include_stop_str_in_output = p->include_stop_str_in_output != 0,
+        .logprobs = p->logprobs,
+        .prompt_logprobs = p->prompt_logprobs,
+        .skip_special_tokens = p->skip_special_tokens != 0,
+        .detokenize = p->detokenize != 0,
     };
 }
 
-vc_status vc_sampling_new(struct vc_sampling **out, const vc_sampling_params *p, const struct vc_sampling_limits *lim, vc_err *err) {
+vc_status vc_sampling_new(struct vc_sampling **out, const vc_sampling_params *p,
+                          const struct vc_sampling_limits *lim, vc_err *err) {
     *out = NULL;
     VC_TRY(check_scalars(p, lim, err));
     VC_TRY(check_lists(p, lim, err));

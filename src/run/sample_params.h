@@ -29,8 +29,10 @@ struct vc_sampling {
     uint32_t max_tokens, min_tokens;       /* max_tokens 0: up to the context's end */
     bool ignore_eos;
     int32_t eos_token;                     /* -1: none or ignored */
-    const int32_t *stop_ids; uint32_t num_stop_ids;       /* stop_token_ids and the further eos ids: give a stop reason */
-    const int32_t *min_ids; uint32_t num_min_ids;         /* eos_token and stop_ids within the vocabulary: held back by min_tokens */
+    const int32_t *stop_ids;
+    uint32_t num_stop_ids; /* stop_token_ids and the further eos ids: give a stop reason */
+    const int32_t *min_ids;
+    uint32_t num_min_ids; /* eos_token and stop_ids within the vocabulary: held back by min_tokens */
     const char *const *stop; const uint32_t *stop_len; uint32_t num_stop;   /* stop strings */
     bool include_stop_str_in_output;
     const struct vc_bad_word *bad_words; uint32_t num_bad_words;
@@ -42,7 +44,8 @@ struct vc_sampling {
 static inline bool vc_sampling_greedy(const struct vc_sampling *p) { return p->temperature < 1e-5f; }
 
 /* VC_E_INVALID with text that begins with the field's name. */
-vc_status vc_sampling_new(struct vc_sampling **out, const vc_sampling_params *p, const struct vc_sampling_limits *lim, vc_err *err);
+vc_status vc_sampling_new(struct vc_sampling **out, const vc_sampling_params *p,
+                          const struct vc_sampling_limits *lim, vc_err *err);
 void vc_sampling_del(struct vc_sampling *p);
 
 #endif

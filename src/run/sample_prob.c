@@ -62,7 +62,9 @@ VC_INLINE float exp_sum_body(const float *x, uint32_t n, float m, float *e, int 
 float vc_exp_sum_portable(const float *x, uint32_t n, float m, float *e) { return exp_sum_body(x, n, m, e, 0); }
 
 #if VC_HAVE_TARGET_AVX2_FMA
-VC_TARGET_AVX2_FMA static float exp_sum_avx2(const float *x, uint32_t n, float m, float *e) { return exp_sum_body(x, n, m, e, 1); }
+VC_TARGET_AVX2_FMA static float exp_sum_avx2(const float *x, uint32_t n, float m, float *e) {
+    return exp_sum_body(x, n, m, e, 1);
+}
 #endif
 
 vc_exp_sum_fn *vc_exp_sum_pick(void) {

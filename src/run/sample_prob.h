@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * sample_prob.h: softmax, log-softmax and simple statistics of a row. Order of the sum: element i goes to lane i mod 16,
- * lanes meet as i + (i+8), + (i+4), + (i+2), + (i+1); rows shorter than 16 in index order (torch's vector code). */
+ * sample_prob.h: softmax, log-softmax and simple statistics of a row. Order of the sum: element i goes to lane i
+ * mod 16, lanes meet as i + (i+8), + (i+4), + (i+2), + (i+1); rows shorter than 16 in index order (torch's vector
+ * code). */
 #ifndef VC_RUN_SAMPLE_PROB_H
 #define VC_RUN_SAMPLE_PROB_H
 

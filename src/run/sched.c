@@ -30,19 +30,26 @@ struct vc_sched {
 };
 
 void vc_sched_config_init(struct vc_sched_config *c) {
-    *c = (struct vc_sched_config){ .block_size = 16, .max_num_seqs = 256, .max_num_batched_tokens = 2048, .policy = VC_SCHED_FCFS,
-                                   .prefix_caching = true, .chunked_prefill = true, .reserve_full_isl = true };
+    *c = (struct vc_sched_config){ .block_size = 16,
+                                    .max_num_seqs = 256,
+                                    .max_num_batched_tokens = 2048,
+                                    .policy = VC_SCHED_FCFS,
+                                    .prefix_caching = true,
+                                    .chunked_prefill = true,
+                                    .reserve_full_isl = true };
 }
 
 static vc_status check(const struct vc_sched_config *c, vc_err *err) {
     if (c->max_num_seqs == 0) return vc_fail(err, VC_E_INVALID, "max_num_seqs: 0, expected at least 1");
-    if (c->max_num_batched_tokens == 0) return vc_fail(err, VC_E_INVALID, "max_num_batched_tokens: 0, expected at least 1");
+    if (c->max_num_batched_tokens == 0)
+        return vc_fail(err, VC_E_INVALID, "max_num_batched_tokens: 0, expected at least 1");
     if (c->max_model_len < 2 || c->max_model_len > INT32_MAX)
         return vc_fail(err, VC_E_INVALID, "max_model_len: %u, expected 2 to 2^31 - 1", c->max_model_len);
     if (!(c->watermark >= 0 && c->watermark < 1))
         return vc_fail(err, VC_E_INVALID, "watermark: %g, expected 0 <= watermark < 1", c->watermark);
     if (!c->chunked_prefill && c->max_num_batched_tokens < c->max_model_len)
-        return vc_fail(err, VC_E_INVALID, "max_num_batched_tokens: %u, without chunked prefill at least max_model_len (%u) is needed",
+        return vc_fail(err, VC_E_INVALID,
+                       "max_num_batched_tokens: %u, without chunked prefill at least max_model_len (%u) is needed",
                        c->max_num_batched_tokens, c->max_model_len);
     return VC_OK;
 }
@@ -55,8 +62,11 @@ vc_status vc_sched_new(struct vc_sched **out, const struct vc_sched_config *c, v
     s->c = *c;
     s->c.hash_seed = NULL;   /* borrowed only for this call */
     s->waiting.policy = c->policy;
-    const struct vc_kv_config k = { .block_size = c->block_size, .num_blocks = c->num_blocks, .prefix_caching = c->prefix_caching,
-                                    .hash_algo = c->hash_algo, .hash_seed = c->hash_seed };
+    const struct vc_kv_config k = { .block_size = c->block_size,
+                                    .num_blocks = c->num_blocks,
+                                    .prefix_caching = c->prefix_caching,
+                                    .hash_algo = c->hash_algo,
+                                    .hash_seed = c->hash_seed };
     vc_status st = vc_kv_new(&s->kv, &k, err);
     if (!st) {
         s->watermark_blocks = (uint32_t)(c->watermark * c->num_blocks);
@@ -66,7 +76,8 @@ vc_status vc_sched_new(struct vc_sched **out, const struct vc_sched_config *c, v
         s->done = calloc(c->max_num_seqs, sizeof *s->done);
         s->new_blocks = calloc(c->num_blocks, sizeof *s->new_blocks);
         if (!s->running || !s->items || !s->preempted || !s->done || !s->new_blocks)
-            st = vc_fail(err, VC_E_NOMEM, "scheduler: no memory for %u sequences and %u blocks", c->max_num_seqs, c->num_blocks);
+            st = vc_fail(err, VC_E_NOMEM, "scheduler: no memory for %u sequences and %u blocks", c->max_num_seqs,
+                         c->num_blocks);
     }
     if (st) {
         vc_sched_del(s);
@@ -117,8 +128,8 @@ vc_status vc_sched_add(struct vc_sched *s, const struct vc_seq_params *p, struct
     *out = NULL;
     /* Every live sequence may wait, and may end before the next schedule. */
     uint64_t live = (uint64_t)s->waiting.n + s->num_running + 1;
-    bool ok = live <= UINT32_MAX && vc_waitq_reserve(&s->waiting, (uint32_t)live) && idlist_reserve(&s->ended, s->ended.n + live)
-           && idlist_reserve(&s->reported, s->ended.n + live);
+    bool ok = live <= UINT32_MAX && vc_waitq_reserve(&s->waiting, (uint32_t)live)
+              && idlist_reserve(&s->ended, s->ended.n + live) && idlist_reserve(&s->reported, s->ended.n + live);
     s->step.finished = s->reported.v;
     if (!ok) return vc_fail(err, VC_E_NOMEM, "scheduler: no memory for %llu sequences", (unsigned long long)live);
     struct vc_seq *q;
@@ -194,9 +205,14 @@ static struct vc_seq *victim(struct vc_sched *s, struct pass *p, uint32_t *i) {
     return q;
 }
 
-static void add_item(struct vc_sched *s, struct pass *p, struct vc_seq *q, uint32_t n, uint32_t first_new, uint32_t flags) {
-    s->items[s->num_items++] = (struct vc_sched_item){ .seq = q, .num_computed = q->num_computed, .num_tokens = n, .first_new_block = first_new,
-                                                       .flags = flags, .samples = q->num_computed + n == q->num_tokens };
+static void add_item(struct vc_sched *s, struct pass *p, struct vc_seq *q, uint32_t n, uint32_t first_new,
+                     uint32_t flags) {
+    s->items[s->num_items++] = (struct vc_sched_item){ .seq = q,
+                                                        .num_computed = q->num_computed,
+                                                        .num_tokens = n,
+                                                        .first_new_block = first_new,
+                                                        .flags = flags,
+                                                        .samples = q->num_computed + n == q->num_tokens };
     p->budget -= n;
 }
 
@@ -272,7 +288,8 @@ static void close_step(struct vc_sched *s) {
 
 const struct vc_sched_step *vc_sched_schedule(struct vc_sched *s) {
     struct pass p = { .budget = s->c.max_num_batched_tokens, .threshold = UINT32_MAX };
-    if (s->c.long_prefill_token_threshold && s->num_running + s->waiting.n > 1) p.threshold = s->c.long_prefill_token_threshold;
+    if (s->c.long_prefill_token_threshold && s->num_running + s->waiting.n > 1)
+        p.threshold = s->c.long_prefill_token_threshold;
     s->num_items = s->num_preempted = 0;
     schedule_running(s, &p);
     if (!s->num_preempted)
@@ -314,7 +331,9 @@ void vc_sched_get_stats(const struct vc_sched *s, struct vc_sched_stats *out) {
     out->kv_usage = vc_kv_usage(s->kv);
 }
 
-uint32_t vc_sched_waiting(const struct vc_sched *s, struct vc_seq **out, uint32_t cap) { return vc_waitq_list(&s->waiting, out, cap); }
+uint32_t vc_sched_waiting(const struct vc_sched *s, struct vc_seq **out, uint32_t cap) {
+    return vc_waitq_list(&s->waiting, out, cap);
+}
 
 uint32_t vc_sched_running(const struct vc_sched *s, struct vc_seq **out, uint32_t cap) {
     for (uint32_t i = 0; i < s->num_running && i < cap; i++) out[i] = s->running[i];

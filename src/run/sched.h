@@ -101,7 +101,8 @@ struct vc_sched_step {
 
 struct vc_sched_done { struct vc_seq *const *seqs; uint32_t n; };   /* seqs[i]->finish, ->stop_token */
 
-struct vc_prefix_stats { uint64_t requests, queries, hits; };      /* admissions that looked; their tokens; tokens found */
+/* Admissions that looked into the prefix cache; their tokens; tokens found. */
+struct vc_prefix_stats { uint64_t requests, queries, hits; };
 struct vc_sched_stats {
     uint32_t running, waiting, free_blocks;
     double kv_usage;

@@ -21,15 +21,17 @@ static size_t carve(size_t *at, size_t n) {
 static vc_status check(const struct vc_seq_params *p, uint32_t max_model_len, vc_err *err) {
     if (p->num_prompt == 0) return vc_fail(err, VC_E_INVALID, "prompt: empty, expected at least one token");
     if (p->num_prompt >= max_model_len)
-        return vc_fail(err, VC_E_TOO_LONG, "prompt: %u tokens, but max_model_len is %u and at least one token must be generated",
+        return vc_fail(err, VC_E_TOO_LONG,
+                       "prompt: %u tokens, but max_model_len is %u and at least one token must be generated",
                        p->num_prompt, max_model_len);
     for (uint32_t i = 0; i < p->num_prompt; i++)
-        if (p->prompt[i] < 0) return vc_fail(err, VC_E_INVALID, "prompt: token %u is %d, expected an id from 0", i, p->prompt[i]);
+        if (p->prompt[i] < 0)
+            return vc_fail(err, VC_E_INVALID, "prompt: token %u is %d, expected an id from 0", i, p->prompt[i]);
     return VC_OK;
 }
 
-vc_status vc_seq_new(struct vc_seq **out, const struct vc_seq_params *p, uint32_t block_size, uint32_t max_model_len, bool hashes,
-                     vc_err *err) {
+vc_status vc_seq_new(struct vc_seq **out, const struct vc_seq_params *p, uint32_t block_size,
+                     uint32_t max_model_len, bool hashes, vc_err *err) {
     *out = NULL;
     VC_TRY(check(p, max_model_len, err));
     uint32_t room = max_model_len - p->num_prompt;
@@ -52,14 +54,24 @@ vc_status vc_seq_new(struct vc_seq **out, const struct vc_seq_params *p, uint32_
 
     struct vc_seq *q = (struct vc_seq *)(void *)base;
     *q = (struct vc_seq){
-        .id = p->id, .user = p->user,
-        .tokens = (int32_t *)(void *)(base + o_tokens), .num_prompt = p->num_prompt, .num_tokens = p->num_prompt, .cap_tokens = cap,
-        .max_tokens = outputs, .num_cached = -1, .stop_token = -1, .eos_token = p->eos_token, .priority = p->priority,
-        .stop_ids = (int32_t *)(void *)(base + o_stops), .num_stop_ids = p->num_stop_ids,
-        .kv = { .blocks = (uint32_t *)(void *)(base + o_blocks), .cap_blocks = blocks,
+        .id = p->id,
+        .user = p->user,
+        .tokens = (int32_t *)(void *)(base + o_tokens),
+        .num_prompt = p->num_prompt,
+        .num_tokens = p->num_prompt,
+        .cap_tokens = cap,
+        .max_tokens = outputs,
+        .num_cached = -1,
+        .stop_token = -1,
+        .eos_token = p->eos_token,
+        .priority = p->priority,
+        .stop_ids = (int32_t *)(void *)(base + o_stops),
+        .num_stop_ids = p->num_stop_ids,
+        .kv = { .blocks = (uint32_t *)(void *)(base + o_blocks),
+                .cap_blocks = blocks,
                 .hashes = hashes ? (struct vc_block_hash *)(void *)(base + o_hashes) : NULL,
                 .flags = (p->flags & VC_SEQ_NO_CACHE ? VC_KV_NO_READ | VC_KV_NO_WRITE : 0u)
-                       | (p->flags & VC_SEQ_NO_CACHE_READ ? VC_KV_NO_READ : 0u),
+                         | (p->flags & VC_SEQ_NO_CACHE_READ ? VC_KV_NO_READ : 0u),
                 .extra = { .cache_salt = salt_len ? base + o_salt : NULL } },
     };
     *out = q;

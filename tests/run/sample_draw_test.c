@@ -33,7 +33,8 @@ static void distribution(void **state) {
     (void)state;
     const float x[K] = { 0, 1, 2, 3, -1, 3, 0.5f, -2, 1.5f, 2.5f, -4, 0.25f };
     /* 11 degrees of freedom: above 37.4 with probability 1e-4. The seeds are fixed, so the outcome is too. */
-    double a = chi_square(x, 0, 1, 0), b = chi_square(x, UINT64_C(0xDEADBEEFCAFE), 0, 1), c = chi_square(x, 12345, UINT64_C(0x100000001), 3);
+    double a = chi_square(x, 0, 1, 0), b = chi_square(x, UINT64_C(0xDEADBEEFCAFE), 0, 1),
+           c = chi_square(x, 12345, UINT64_C(0x100000001), 3);
     printf("chi-square (11 df) over %d draws: seeds %.1f, output indices %.1f, both %.1f\n", DRAWS, a, b, c);
     assert_true(a < 37.4 && b < 37.4 && c < 37.4);
     /* A wrong distribution is noticed. */
@@ -43,7 +44,8 @@ static void distribution(void **state) {
     uint32_t count[K] = { 0 };
     for (int i = 0; i < K; i++) sum += p[i] = exp((double)x[i]);
     for (uint32_t d = 0; d < DRAWS; d++) count[vc_gumbel_argmax(y, K, vc_row_argmax(y, K), d, 0)]++;
-    for (int i = 0; i < K; i++) chi += (count[i] - p[i] / sum * DRAWS) * (count[i] - p[i] / sum * DRAWS) / (p[i] / sum * DRAWS);
+    for (int i = 0; i < K; i++)
+        chi += (count[i] - p[i] / sum * DRAWS) * (count[i] - p[i] / sum * DRAWS) / (p[i] / sum * DRAWS);
     assert_true(chi > 60);
 }
 
@@ -160,7 +162,8 @@ static void top_logprobs(void **state) {
         assert_int_equal(lp[0].rank, vc_row_count_ge(x, V, x[77]));
         for (uint32_t i = 0; i < k; i++) {
             if (i >= V) assert_int_equal(lp[1 + i].token, -1);
-            else if (lp[1 + i].token != (int32_t)order[V - 1 - i] || lp[1 + i].rank != i + 1) fail_msg("k %u, entry %u", k, i);
+            else if (lp[1 + i].token != (int32_t)order[V - 1 - i] || lp[1 + i].rank != i + 1)
+                fail_msg("k %u, entry %u", k, i);
         }
     }
 }
@@ -173,8 +176,16 @@ static void independent(void **state) {
     struct vc_sampling *p;
     struct vc_sample_seq *q;
     const struct vc_sampling_limits lim = { .vocab_size = V, .max_logprobs = 20 };
-    vc_sampling_params pub = { .n = 1, .temperature = 0.8f, .top_p = 0.9f, .top_k = 200, .min_p = 0.001f, .repetition_penalty = 1.2f,
-                               .presence_penalty = 0.5f, .logprobs = 3, .prompt_logprobs = -1, .detokenize = 1 };
+    vc_sampling_params pub = { .n = 1,
+                               .temperature = 0.8f,
+                               .top_p = 0.9f,
+                               .top_k = 200,
+                               .min_p = 0.001f,
+                               .repetition_penalty = 1.2f,
+                               .presence_penalty = 0.5f,
+                               .logprobs = 3,
+                               .prompt_logprobs = -1,
+                               .detokenize = 1 };
     assert_int_equal(vc_sampling_new(&p, &pub, &lim, NULL), VC_OK);
     int32_t prompt[3] = { 4, 4, 9 }, out[64];
     assert_int_equal(vc_sample_seq_new(&q, p, 42, prompt, 3, 64, V, NULL), VC_OK);
@@ -211,8 +222,17 @@ static void bad_rows(void **state) {
     const int32_t allowed[2] = { 3, 5 };
     const int32_t w3 = 3, w5 = 5;
     const vc_token_list bad[2] = { { &w3, 1 }, { &w5, 1 } };
-    vc_sampling_params pub = { .n = 1, .temperature = 1, .top_p = 1, .repetition_penalty = 1, .logprobs = -1, .prompt_logprobs = -1,
-                               .detokenize = 1, .allowed_token_ids = allowed, .num_allowed_token_ids = 2, .bad_words = bad, .num_bad_words = 2 };
+    vc_sampling_params pub = { .n = 1,
+                               .temperature = 1,
+                               .top_p = 1,
+                               .repetition_penalty = 1,
+                               .logprobs = -1,
+                               .prompt_logprobs = -1,
+                               .detokenize = 1,
+                               .allowed_token_ids = allowed,
+                               .num_allowed_token_ids = 2,
+                               .bad_words = bad,
+                               .num_bad_words = 2 };
     assert_int_equal(vc_sampling_new(&p, &pub, &lim, NULL), VC_OK);
     assert_int_equal(vc_sample_seq_new(&q, p, 0, NULL, 0, 4, 40, NULL), VC_OK);
     assert_int_equal(vc_sampler_new(&s, 40, NULL), VC_OK);
@@ -231,8 +251,9 @@ static void bad_rows(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(distribution), cmocka_unit_test(log_accuracy), cmocka_unit_test(pruned_search),
-                                        cmocka_unit_test(filters), cmocka_unit_test(top_logprobs), cmocka_unit_test(independent),
+    const struct CMUnitTest tests[] = { cmocka_unit_test(distribution),  cmocka_unit_test(log_accuracy),
+                                        cmocka_unit_test(pruned_search), cmocka_unit_test(filters),
+                                        cmocka_unit_test(top_logprobs),  cmocka_unit_test(independent),
                                         cmocka_unit_test(bad_rows) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

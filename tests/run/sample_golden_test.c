@@ -46,8 +46,16 @@ struct lists {
 };
 
 static void params(const json_t *c, vc_sampling_params *p, struct lists *l) {
-    *p = (vc_sampling_params){ .struct_size = sizeof *p, .n = 1, .temperature = 1, .top_p = 1, .repetition_penalty = 1, .max_tokens = 32,
-                               .logprobs = -1, .prompt_logprobs = -1, .skip_special_tokens = 1, .detokenize = 1 };
+    *p = (vc_sampling_params) { .struct_size = sizeof *p,
+                                .n = 1,
+                                .temperature = 1,
+                                .top_p = 1,
+                                .repetition_penalty = 1,
+                                .max_tokens = 32,
+                                .logprobs = -1,
+                                .prompt_logprobs = -1,
+                                .skip_special_tokens = 1,
+                                .detokenize = 1 };
     const char *key;
     json_t *v;
     json_object_foreach(json_object_get(c, "params"), key, v) {
@@ -62,16 +70,19 @@ static void params(const json_t *c, vc_sampling_params *p, struct lists *l) {
         else if (!strcmp(key, "min_tokens")) p->min_tokens = (uint32_t)f;
         else if (!strcmp(key, "ignore_eos")) p->ignore_eos = json_is_true(v);
         else if (!strcmp(key, "stop_token_ids")) p->stop_token_ids = l->stop, p->num_stop_token_ids = ids(v, l->stop);
-        else if (!strcmp(key, "allowed_token_ids")) p->allowed_token_ids = l->allowed, p->num_allowed_token_ids = ids(v, l->allowed);
+        else if (!strcmp(key, "allowed_token_ids"))
+            p->allowed_token_ids = l->allowed, p->num_allowed_token_ids = ids(v, l->allowed);
         else if (!strcmp(key, "logit_bias")) {
             const char *tok;
             json_t *b;
-            json_object_foreach(v, tok, b) l->bias[p->num_logit_bias++] = (vc_logit_bias){ atoi(tok), (float)json_number_value(b) };
+            json_object_foreach(v, tok, b) l->bias[p->num_logit_bias++] =
+                (vc_logit_bias) { atoi(tok), (float)json_number_value(b) };
             p->logit_bias = l->bias;
         } else fail_msg("unknown parameter %s", key);
     }
     const json_t *bad = json_object_get(c, "bad_words_token_ids");
-    for (size_t i = 0; i < json_array_size(bad); i++) l->bad[i] = (vc_token_list){ l->word[i], ids(json_array_get(bad, i), l->word[i]) };
+    for (size_t i = 0; i < json_array_size(bad); i++)
+        l->bad[i] = (vc_token_list) { l->word[i], ids(json_array_get(bad, i), l->word[i]) };
     p->bad_words = l->bad;
     p->num_bad_words = json_array_size(bad);
 }
@@ -80,8 +91,9 @@ static void check_effective(const char *name, const json_t *e, const struct vc_s
     int32_t want[MAX_LIST];
     size_t n = ids(json_object_get(e, "stop_token_ids"), want);
     bool ok = p->temperature == (float)json_number_value(json_object_get(e, "temperature"))
-           && p->top_p == (float)json_number_value(json_object_get(e, "top_p")) && p->min_p == (float)json_number_value(json_object_get(e, "min_p"))
-           && (int64_t)p->top_k == json_integer_value(json_object_get(e, "top_k")) && p->num_min_ids == n;
+              && p->top_p == (float)json_number_value(json_object_get(e, "top_p"))
+              && p->min_p == (float)json_number_value(json_object_get(e, "min_p"))
+              && (int64_t)p->top_k == json_integer_value(json_object_get(e, "top_k")) && p->num_min_ids == n;
     for (size_t i = 0; ok && i < n; i++) ok = p->min_ids[i] == want[i];
     if (!ok) fail_msg("%s: parameters after clean-up differ", name);
 }
@@ -116,7 +128,8 @@ static void check_logprobs(const char *name, struct vc_sampler *s, const float *
         assert_int_equal(vc_sample_logprobs(s, raw, tok, 5, lp, NULL), VC_OK);
         unhex(json_string_value(json_array_get(r, 1)), &v);
         *worst = fmax(*worst, fabs((double)v - (double)lp[0].logprob));
-        if (lp[0].token != tok || lp[0].rank != (uint32_t)json_integer_value(json_array_get(r, 2))) fail_msg("%s: rank of %d", name, tok);
+        if (lp[0].token != tok || lp[0].rank != (uint32_t)json_integer_value(json_array_get(r, 2)))
+            fail_msg("%s: rank of %d", name, tok);
     }
     for (size_t i = 0; i < json_array_size(top); i++) {
         const json_t *t = json_array_get(top, i);
@@ -133,9 +146,12 @@ static unsigned one_case(const json_t *c, struct vc_sampler *s, uint32_t vocab, 
     static struct lists l;
     const char *name = str(c, "name");
     const int32_t eos = 2;
-    const struct vc_sampling_limits lim = { .vocab_size = vocab, .max_logprobs = 20, .eos_ids = &eos, .num_eos_ids = 1 };
+    const struct vc_sampling_limits lim = {
+        .vocab_size = vocab, .max_logprobs = 20, .eos_ids = &eos, .num_eos_ids = 1
+    };
     int32_t prompt[MAX_LIST], output[MAX_LIST];
-    uint32_t np = (uint32_t)ids(json_object_get(c, "prompt"), prompt), no = (uint32_t)ids(json_object_get(c, "output"), output);
+    uint32_t np = (uint32_t)ids(json_object_get(c, "prompt"), prompt),
+             no = (uint32_t)ids(json_object_get(c, "output"), output);
     vc_sampling_params pub;
     params(c, &pub, &l);
     struct vc_sampling *p;
@@ -153,7 +169,8 @@ static unsigned one_case(const json_t *c, struct vc_sampler *s, uint32_t vocab, 
     if (vc_sample_row(s, q, x, output, no, &got, NULL, &err)) fail_msg("%s: %s", name, err.text);
     unhex(str(c, "processed_logits"), want);
     unsigned freed = check_row(name, raw, x, want, vocab);
-    if (vc_row_argmax(x, vocab) != (uint32_t)json_integer_value(json_object_get(c, "argmax"))) fail_msg("%s: argmax", name);
+    if (vc_row_argmax(x, vocab) != (uint32_t)json_integer_value(json_object_get(c, "argmax")))
+        fail_msg("%s: argmax", name);
     uint32_t kept = 0;
     for (uint32_t i = 0; i < vocab; i++) kept += !isinf(x[i]);
     assert_int_equal(kept, json_integer_value(json_object_get(c, "kept")));
@@ -161,7 +178,8 @@ static unsigned one_case(const json_t *c, struct vc_sampler *s, uint32_t vocab, 
     if (vc_sampling_greedy(p)) assert_int_equal(got.token, json_integer_value(json_object_get(c, "argmax")));
     unhex(str(c, "probs"), p_want);
     vc_softmax_row(vc_exp_sum_pick(), x, vocab, p_got);
-    for (uint32_t i = 0; i < vocab && !freed; i++) *worst_p = fmax(*worst_p, fabs((double)p_want[i] - (double)p_got[i]));
+    for (uint32_t i = 0; i < vocab && !freed; i++)
+        *worst_p = fmax(*worst_p, fabs((double)p_want[i] - (double)p_got[i]));
     vc_sample_seq_del(q);
     vc_sampling_del(p);
     return freed;
@@ -178,7 +196,8 @@ static void sampling(void **state) {
     unsigned freed = 0;
     size_t n = json_array_size(cases);
     for (size_t i = 0; i < n; i++) freed += one_case(json_array_get(cases, i), s, vocab, &worst_p, &worst_lp);
-    printf("sampling: %zu cases, masks and kept logits equal (%u elements differ among ties); worst probability %.3g, log-probability %.3g\n",
+    printf("sampling: %zu cases, masks and kept logits equal (%u elements differ among ties); worst probability "
+           "%.3g, log-probability %.3g\n",
            n, freed, worst_p, worst_lp);
     assert_true(n > 0 && worst_p <= 1e-6 && worst_lp <= 2e-6);
     vc_sampler_del(s);
@@ -189,7 +208,8 @@ static void check_words(const float *x, const float *want, uint32_t n, vc_exp_su
     static float y[MAX_V];
     vc_log_softmax_row(fn, x, n, y);
     for (uint32_t i = 0; i < n; i++)
-        if (memcmp(y + i, want + i, 4)) fail_msg("row of %u: word %u is %a, expected %a", n, i, (double)y[i], (double)want[i]);
+        if (memcmp(y + i, want + i, 4))
+            fail_msg("row of %u: word %u is %a, expected %a", n, i, (double)y[i], (double)want[i]);
 }
 
 static void words(void **state) {

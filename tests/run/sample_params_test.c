@@ -7,11 +7,20 @@
 #include "run/sample_params.h"
 
 static const int32_t eos[3] = { 2, 50, 51 };
-static const struct vc_sampling_limits lim = { .vocab_size = 100, .max_logprobs = 20, .eos_ids = eos, .num_eos_ids = 3 };
+static const struct vc_sampling_limits lim = {
+    .vocab_size = 100, .max_logprobs = 20, .eos_ids = eos, .num_eos_ids = 3
+};
 
 static vc_sampling_params defaults(void) {
-    return (vc_sampling_params){ .struct_size = sizeof(vc_sampling_params), .n = 1, .temperature = 1, .top_p = 1, .repetition_penalty = 1,
-                                 .logprobs = -1, .prompt_logprobs = -1, .skip_special_tokens = 1, .detokenize = 1 };
+    return (vc_sampling_params) { .struct_size = sizeof(vc_sampling_params),
+                                  .n = 1,
+                                  .temperature = 1,
+                                  .top_p = 1,
+                                  .repetition_penalty = 1,
+                                  .logprobs = -1,
+                                  .prompt_logprobs = -1,
+                                  .skip_special_tokens = 1,
+                                  .detokenize = 1 };
 }
 
 static void refuse(vc_sampling_params p, const char *field) {
@@ -110,9 +119,11 @@ static void copies(void **state) {
     p.top_k = -1;
     struct vc_sampling *s;
     assert_int_equal(vc_sampling_new(&s, &p, &lim, NULL), VC_OK);
-    memset(stops, 0, sizeof stops), memset(allowed, 0, sizeof allowed), memset(word, 0, sizeof word), memset(bias, 0, sizeof bias);
+    memset(stops, 0, sizeof stops), memset(allowed, 0, sizeof allowed), memset(word, 0, sizeof word),
+        memset(bias, 0, sizeof bias);
     memset(text, 0, sizeof text);
-    const int32_t want_stop[5] = { 3, 9, 50, 51, 200 }, want_min[5] = { 2, 3, 9, 50, 51 }, want_allowed[3] = { 1, 3, 7 };
+    const int32_t want_stop[5] = { 3, 9, 50, 51, 200 }, want_min[5] = { 2, 3, 9, 50, 51 },
+                  want_allowed[3] = { 1, 3, 7 };
     assert_int_equal(s->num_stop_ids, 5);
     assert_memory_equal(s->stop_ids, want_stop, sizeof want_stop);
     assert_int_equal(s->num_min_ids, 5);

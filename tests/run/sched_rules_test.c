@@ -35,7 +35,9 @@ static struct vc_sched *make(uint32_t num_blocks, enum vc_sched_policy policy) {
 static struct vc_seq *add(struct vc_sched *s, uint32_t n, uint32_t max_tokens, uint32_t flags) {
     int32_t p[1024];
     for (uint32_t i = 0; i < n; i++) p[i] = (int32_t)i;
-    const struct vc_seq_params a = { .prompt = p, .num_prompt = n, .max_tokens = max_tokens, .eos_token = -1, .flags = flags };
+    const struct vc_seq_params a = {
+        .prompt = p, .num_prompt = n, .max_tokens = max_tokens, .eos_token = -1, .flags = flags
+    };
     struct vc_seq *q;
     assert_int_equal(vc_sched_add(s, &a, &q, NULL), VC_OK);
     return q;
@@ -192,7 +194,9 @@ static void preempted_budget(void **state) {
     struct vc_sched *s = make_small(4, 4, 0, 0);
     const int32_t p[40] = { 0 };
     struct vc_seq *a, *b, *c;
-    const struct vc_seq_params pa = { .prompt = p, .num_prompt = 2, .eos_token = -1, .priority = 5, .flags = VC_SEQ_NO_CACHE };
+    const struct vc_seq_params pa = {
+        .prompt = p, .num_prompt = 2, .eos_token = -1, .priority = 5, .flags = VC_SEQ_NO_CACHE
+    };
     struct vc_seq_params pb = pa, pc = pa;
     pb.num_prompt = 14, pb.priority = 0;
     pc.num_prompt = 40, pc.priority = 1;
@@ -228,8 +232,14 @@ static void world_add(struct world *w, struct vc_sched *s, uint32_t at) {
     uint32_t n = 1 + vc_rng_below(&w->rng, 150), common = vc_rng_below(&w->rng, 4);   /* many share a beginning */
     for (uint32_t i = 0; i < n; i++) p[i] = i < 40 * common ? (int32_t)i : (int32_t)vc_rng_below(&w->rng, 3);
     const int32_t stop = 2;
-    const struct vc_seq_params a = { .id = at, .prompt = p, .num_prompt = n, .max_tokens = 1 + vc_rng_below(&w->rng, 60), .eos_token = 1,
-                                     .stop_ids = &stop, .num_stop_ids = 1, .priority = (int32_t)vc_rng_below(&w->rng, 3),
+    const struct vc_seq_params a = { .id = at,
+                                     .prompt = p,
+                                     .num_prompt = n,
+                                     .max_tokens = 1 + vc_rng_below(&w->rng, 60),
+                                     .eos_token = 1,
+                                     .stop_ids = &stop,
+                                     .num_stop_ids = 1,
+                                     .priority = (int32_t)vc_rng_below(&w->rng, 3),
                                      .flags = vc_rng_below(&w->rng, 8) ? 0 : VC_SEQ_NO_CACHE };
     assert_int_equal(vc_sched_add(s, &a, &w->live[at], NULL), VC_OK);
 }
@@ -241,7 +251,8 @@ static void world_model(struct world *w, const struct vc_sched_step *st, int32_t
     for (uint32_t i = 0; i < st->num_items; i++) {
         const struct vc_sched_item *it = &st->items[i];
         assert_true(it->num_tokens > 0 && it->seq->num_computed == it->num_computed + it->num_tokens);
-        assert_true(it->seq->num_computed <= it->seq->num_tokens && it->seq->kv.num_blocks * SIZE >= it->seq->num_computed);
+        assert_true(it->seq->num_computed <= it->seq->num_tokens
+                    && it->seq->kv.num_blocks * SIZE >= it->seq->num_computed);
         for (uint32_t k = it->num_computed; k < it->seq->num_computed; k++) {
             uint64_t *slot = &w->slot[it->seq->kv.blocks[k / SIZE]][k % SIZE];
             assert_int_equal(*slot, 0);                       /* nobody else wrote here */
@@ -258,7 +269,8 @@ static void world_model(struct world *w, const struct vc_sched_step *st, int32_t
             assert_int_not_equal(q->kv.blocks[k / SIZE], 0);
             assert_true(w->slot[q->kv.blocks[k / SIZE]][k % SIZE] == prefix_hash(q, k + 1));
         }
-        tok[i] = st->items[i].samples ? (vc_rng_below(&w->rng, 40) == 0 ? 1 + (int32_t)vc_rng_below(&w->rng, 2) : 0) : -1;
+        tok[i] = st->items[i].samples ? (vc_rng_below(&w->rng, 40) == 0 ? 1 + (int32_t)vc_rng_below(&w->rng, 2) : 0)
+                                      : -1;
     }
     w->preempted += st->num_preempted;
 }
@@ -295,7 +307,8 @@ static void random_run(enum vc_sched_policy policy) {
     vc_sched_get_stats(s, &st);
     assert_int_equal(st.free_blocks, BLOCKS - 1);
     assert_int_equal(st.preemptions, w.preempted);
-    printf("%s: %u ended, %u preempted, %u resumed, %u found a prefix\n", policy ? "priority" : "fcfs", w.ended, w.preempted, w.resumed, w.shared);
+    printf("%s: %u ended, %u preempted, %u resumed, %u found a prefix\n", policy ? "priority" : "fcfs", w.ended,
+           w.preempted, w.resumed, w.shared);
     assert_true(w.ended > 300 && w.preempted > 100 && w.resumed > 50 && w.shared > 50);
     assert_true(vc_sched_reset_prefix_cache(s));
     vc_sched_del(s);
@@ -311,9 +324,13 @@ static void random_priority(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(cache_flags), cmocka_unit_test(refusals), cmocka_unit_test(fail_in_step),
-                                        cmocka_unit_test(threshold_alone), cmocka_unit_test(watermark_beside_others),
+    const struct CMUnitTest tests[] = { cmocka_unit_test(cache_flags),
+                                        cmocka_unit_test(refusals),
+                                        cmocka_unit_test(fail_in_step),
+                                        cmocka_unit_test(threshold_alone),
+                                        cmocka_unit_test(watermark_beside_others),
                                         cmocka_unit_test(preempted_budget),
-                                        cmocka_unit_test(random_fcfs), cmocka_unit_test(random_priority) };
+                                        cmocka_unit_test(random_fcfs),
+                                        cmocka_unit_test(random_priority) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The scheduler against traces of vLLM's, step by step: goldens scheduler/traces.json (its README explains the keys). */
+ * The scheduler against traces of vLLM's, step by step: goldens scheduler/traces.json (its README explains the
+ * keys). */
 #include "test.h"
 
 #include <jansson.h>
@@ -95,7 +96,8 @@ static bool blocks_are(const struct vc_seq *q, uint32_t from, const json_t *want
 
 /* The items that were never scheduled before, and the others, each in order. */
 static void check_items(struct run *r, const struct vc_sched_step *st, const json_t *rec) {
-    const json_t *fresh = json_object_get(rec, "new"), *cached = json_object_get(rec, "cached"), *n = json_object_get(rec, "n");
+    const json_t *fresh = json_object_get(rec, "new"), *cached = json_object_get(rec, "cached"),
+                 *n = json_object_get(rec, "n");
     CHECK(r, st->num_items == json_object_size(n));
     void *at = json_object_iter((json_t *)(uintptr_t)n);
     size_t num_fresh = 0, num_cached = 0;
@@ -104,7 +106,8 @@ static void check_items(struct run *r, const struct vc_sched_step *st, const jso
         const struct vc_sched_item *it = &st->items[i];
         CHECK(r, !strcmp(name_of(r, it->seq), json_object_iter_key(at)));
         CHECK(r, it->num_tokens == (uint32_t)json_integer_value(json_object_iter_value(at)));
-        const json_t *w = it->flags & VC_ITEM_NEW ? json_array_get(fresh, num_fresh++) : json_array_get(cached, num_cached++);
+        const json_t *w =
+            it->flags & VC_ITEM_NEW ? json_array_get(fresh, num_fresh++) : json_array_get(cached, num_cached++);
         CHECK(r, w && !strcmp(name_of(r, it->seq), json_string_value(json_object_get(w, "id"))));
         CHECK(r, it->num_computed == u32(w, "computed"));
         CHECK(r, !!(it->flags & VC_ITEM_RESUMED) == json_is_true(json_object_get(w, "resumed")));
@@ -112,7 +115,8 @@ static void check_items(struct run *r, const struct vc_sched_step *st, const jso
             CHECK(r, blocks_are(it->seq, 0, json_object_get(w, "blocks")));
         } else {
             CHECK(r, vc_seq_num_outputs(it->seq) == u32(w, "outputs"));
-            CHECK(r, blocks_are(it->seq, it->flags & VC_ITEM_RESUMED ? 0 : it->first_new_block, json_object_get(w, "new_blocks")));
+            CHECK(r, blocks_are(it->seq, it->flags & VC_ITEM_RESUMED ? 0 : it->first_new_block,
+                                json_object_get(w, "new_blocks")));
         }
         for (uint32_t b = it->first_new_block; b < it->seq->kv.num_blocks; b++, new_blocks++)
             CHECK(r, st->new_blocks[new_blocks] == it->seq->kv.blocks[b]);
@@ -133,7 +137,8 @@ static void check_lists(struct run *r, const struct vc_sched_step *st, const jso
     const char *names[MAX_SEQS];
     for (uint32_t i = 0; i < st->num_finished; i++) names[i] = r->seq[st->finished[i]].name;
     if (st->num_finished) qsort(names, st->num_finished, sizeof names[0], by_text);
-    for (uint32_t i = 0; i < st->num_finished; i++) CHECK(r, !strcmp(names[i], json_string_value(json_array_get(fin, i))));
+    for (uint32_t i = 0; i < st->num_finished; i++)
+        CHECK(r, !strcmp(names[i], json_string_value(json_array_get(fin, i))));
 }
 
 static bool list_has(const json_t *list, const char *name) {
@@ -159,8 +164,10 @@ static void check_queues(struct run *r, const json_t *want) {
     CHECK(r, st.free_blocks == u32(want, "free"));
 }
 
-static bool delta_is(const struct vc_prefix_stats *a, const struct vc_prefix_stats *b, int64_t req, int64_t queries, int64_t hits) {
-    return (int64_t)(a->requests - b->requests) == req && (int64_t)(a->queries - b->queries) == queries && (int64_t)(a->hits - b->hits) == hits;
+static bool delta_is(const struct vc_prefix_stats *a, const struct vc_prefix_stats *b, int64_t req, int64_t queries,
+                     int64_t hits) {
+    return (int64_t)(a->requests - b->requests) == req && (int64_t)(a->queries - b->queries) == queries
+           && (int64_t)(a->hits - b->hits) == hits;
 }
 
 static void check_stats(struct run *r, const json_t *want) {
