@@ -10,7 +10,7 @@
 
 enum {
     LOOP_KC = 256,                                    /* K of a cache block; divides every K block */
-    LOOP_TILES = 252 / TILE_ROWS,                     /* row tiles of a block of rows */
+    LOOP_TILES = 126 / TILE_ROWS,                     /* row tiles of a block of rows */
     LOOP_ROWS = LOOP_TILES * TILE_ROWS,
     LOOP_BUF = VC_PANEL_COLS * LOOP_KC,               /* floats of the three parts of a thread's scratch */
     LOOP_SUMS = LOOP_ROWS * VC_PANEL_COLS,
@@ -29,6 +29,7 @@ struct pair_job {
     int packed_bf16;                                  /* rows are packed as bf16 pairs, for tile_dp */
     uint32_t M, N;
     size_t kp, kblock;                                /* padded K; K block (kp: one chain) */
+    size_t step;                                      /* K of a cache block, a divisor of LOOP_KC */
     const float *a;                                   /* packed rows */
     const char *w;
     float *scratch;                                   /* LOOP_FLOATS, this thread's own */
@@ -65,16 +66,23 @@ static inline const char *source_row(const struct row_source *s, uint32_t r) {
     return s->base + (size_t)(s->index ? s->index[r] : r) * s->stride;
 }
 
-/* Positions [p0, p1) of all rows, packed by row tiles: tile t at a + tile_row * kp, [position][row]. p0 even. */
+/* Packed rows: [cache block of LOOP_KC positions][row tile][position][row], so that what one cache block of weights meets is
+ * one stream. Offset of position p of the tile that begins at row r0 and has mr rows: */
+VC_INLINE size_t packed_at(uint32_t M, size_t kp, uint32_t r0, uint32_t mr, size_t p) {
+    const size_t block = p / LOOP_KC * LOOP_KC, n = VC_MIN((size_t)LOOP_KC, kp - block);
+    return block * M + n * r0 + (p - block) * mr;
+}
+
+/* Positions [p0, p1) of all rows; both even. */
 static inline void pack_rows(const struct row_source *s, uint32_t M, size_t kp, int order, size_t p0, size_t p1, float *a) {
     float v[LOOP_KC];
     for (uint32_t t = 0; t < num_tiles(M); t++) {
         const uint32_t r0 = tile_row(M, t), mr = tile_row(M, t + 1) - r0;
-        for (size_t p = p0; p < p1; p += LOOP_KC) {
-            const size_t n = VC_MIN((size_t)LOOP_KC, p1 - p);
+        for (size_t p = p0, n; p < p1; p += n) {
+            n = VC_MIN(LOOP_KC - p % LOOP_KC, p1 - p);
             for (uint32_t i = 0; i < mr; i++) {
                 widen_row(s->format, source_row(s, r0 + i), s->K, p, (n + 15) & ~(size_t)15, v);
-                float *d = a + r0 * kp + p * mr + i;
+                float *d = a + packed_at(M, kp, r0, mr, p) + i;
                 for (size_t q = 0; q < n; q += 2, d += 2 * mr) {
                     d[0] = v[q + (order ? 1 : 0)];
                     d[mr] = v[q + (order ? 0 : 1)];
@@ -83,16 +91,19 @@ static inline void pack_rows(const struct row_source *s, uint32_t M, size_t kp, 
         }
     }
 }
-/* The same as bf16 pairs in K order: tile t at a + tile_row * kp / 2 words, [pair][row]. */
+/* The same as bf16 pairs in K order, [cache block][tile][pair][row]. */
 static inline void pack_rows_bf16(const struct row_source *s, uint32_t M, size_t kp, size_t p0, size_t p1, float *a) {
     for (uint32_t t = 0; t < num_tiles(M); t++) {
         const uint32_t r0 = tile_row(M, t), mr = tile_row(M, t + 1) - r0;
-        for (uint32_t i = 0; i < mr; i++) {
-            const uint16_t *v = (const uint16_t *)(const void *)source_row(s, r0 + i);
-            float *d = a + r0 * (kp / 2) + p0 / 2 * mr + i;
-            for (size_t k = p0; k < p1; k += 2, d += mr) {
-                const uint16_t pair[2] = { v[k], k + 1 < s->K ? v[k + 1] : (uint16_t)0 };
-                memcpy(d, pair, 4);
+        for (size_t p = p0, n; p < p1; p += n) {
+            n = VC_MIN(LOOP_KC - p % LOOP_KC, p1 - p);
+            for (uint32_t i = 0; i < mr; i++) {
+                const uint16_t *v = (const uint16_t *)(const void *)source_row(s, r0 + i);
+                float *d = a + packed_at(M, kp, r0, mr, p) / 2 + i;
+                for (size_t k = p; k < p + n; k += 2, d += mr) {
+                    const uint16_t pair[2] = { v[k], k + 1 < s->K ? v[k + 1] : (uint16_t)0 };
+                    memcpy(d, pair, 4);
+                }
             }
         }
     }
@@ -129,22 +140,27 @@ static inline tile_fn *tile_for(const struct tiles *t, uint32_t mr, uint32_t c, 
     return NULL;
 }
 
-/* One cache block: positions [k, k + n) of outputs [c0, c1) of a panel for row tiles [t0, t1). */
+/* One cache block: positions [k, k + n) of outputs [c0, c1) of a panel for row tiles [t0, t1). The panel's next bytes are
+ * fetched meanwhile, a share in each tile. */
 static inline void loop_block(const struct pair_job *j, const char *panel, size_t k, size_t n, uint32_t c0, uint32_t c1, uint32_t t0, uint32_t t1, int mode) {
     float *buf = j->scratch, *run = buf + LOOP_BUF, *tot = run + LOOP_SUMS;
     const struct tiles *set = j->direct ? j->direct : j->buf;
     const uint32_t row0 = tile_row(j->M, t0), widest = tile_row(j->M, t0 + 1) - row0;   /* the first tile is a largest one */
-    const size_t words = j->packed_bf16 ? 2 : 1;
+    const char *next = panel + vc_panel_at(j->format, j->kp, 0, k + n);
+    const size_t bytes = (size_t)(next - panel) - vc_panel_at(j->format, j->kp, 0, k), words = j->packed_bf16 ? 2 : 1;
     if (!j->direct) widen_panel(j, panel, k, n, c0, c1, buf);
     for (uint32_t c = c0, width; c < c1; c += width) {
         tile_for(set, widest, c, c1, &width);
-        const void *b = j->direct ? (const void *)(panel + vc_panel_at(j->format, j->kp, c, k))
-                                  : (const void *)(buf + c / VC_SUB * (n * VC_SUB) + c % VC_SUB);
-        for (uint32_t t = t0; t < t1; t++) {
+        const size_t share = bytes * width / VC_PANEL_COLS / (t1 - t0);
+        struct tile_call call = { .n = n, .sub = n * VC_SUB, .mode = mode, .ahead = next + bytes * c / VC_PANEL_COLS, .ahead_step = share / n };
+        call.b = j->direct ? panel + vc_panel_at(j->format, j->kp, c, k) : (const char *)(buf + c / VC_SUB * (n * VC_SUB) + c % VC_SUB);
+        for (uint32_t t = t0; t < t1; t++, call.ahead += share) {
             const uint32_t r = tile_row(j->M, t), mr = tile_row(j->M, t + 1) - r;
             const size_t at = (size_t)(r - row0) * VC_PANEL_COLS + (c - c0);
-            tile_fn *f = set->f[mr][width == 64 ? 0 : width == 32 ? 1 : 2];
-            f(j->a + (r * j->kp + k * mr) / words, b, n * VC_SUB, n, run + at, tot + at, mode);
+            call.a = j->a + packed_at(j->M, j->kp, r, mr, k) / words;
+            call.run = run + at;
+            call.tot = tot + at;
+            set->f[mr][width == 64 ? 0 : width == 32 ? 1 : 2](&call);
         }
     }
 }
@@ -155,7 +171,6 @@ static inline float exact_output(const struct pair_job *j, uint32_t r, uint32_t 
     uint32_t t = 0;
     while (tile_row(j->M, t + 1) <= r) t++;
     const uint32_t r0 = tile_row(j->M, t), mr = tile_row(j->M, t + 1) - r0;
-    const float *a = j->a + r0 * j->kp + (r - r0);
     float tot = 0;
     for (size_t k0 = 0; k0 < j->kp; k0 += j->kblock) {
         float acc = 0;
@@ -163,7 +178,7 @@ static inline float exact_output(const struct pair_job *j, uint32_t r, uint32_t 
             const size_t k = p ^ (size_t)j->order;
             const char *w = j->w + vc_panel_at(j->format, j->kp, n, k & ~(size_t)1);
             const uint16_t *h = (const uint16_t *)(const void *)w;
-            acc = vc_fma(a[p * mr], j->format == VC_BF16 ? vc_bf16_f32(h[k & 1]) : vc_f16_f32(h[(k & 1) * VC_PANEL_COLS]), acc);
+            acc = vc_fma(j->a[packed_at(j->M, j->kp, r0, mr, p) + (r - r0)], j->format == VC_BF16 ? vc_bf16_f32(h[k & 1]) : vc_f16_f32(h[(k & 1) * VC_PANEL_COLS]), acc);
         }
         tot = k0 ? tot + acc : acc;
     }
@@ -181,7 +196,7 @@ static inline void mend_overflow(const struct pair_job *j, uint32_t r0, uint32_t
 /* Outputs [lo, hi) of all rows; lo a multiple of 16, hi too or N. */
 static inline void loop_outputs(const struct pair_job *j, uint64_t lo, uint64_t hi) {
     const uint32_t nt = num_tiles(j->M);
-    const size_t panel_bytes = vc_panel_at(j->format, j->kp, VC_PANEL_COLS, 0), step = j->direct ? j->kblock : LOOP_KC;
+    const size_t panel_bytes = vc_panel_at(j->format, j->kp, VC_PANEL_COLS, 0), step = j->direct && j->M == 1 ? j->kblock : j->step;
     for (uint64_t n0 = lo, n1; n0 < hi; n0 = n1) {
         n1 = VC_MIN((n0 / VC_PANEL_COLS + 1) * VC_PANEL_COLS, hi);
         const char *panel = j->w + n0 / VC_PANEL_COLS * panel_bytes;

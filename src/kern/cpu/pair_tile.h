@@ -58,18 +58,28 @@ enum { ODD_FIRST = 1, ASCENDING = 0 };                /* order: also the xor bet
 
 /* Begin from +0 instead of `run`; at the end of a K block go to `tot` (ADD: on top of it) instead of `run`. */
 enum { TILE_BEGIN = 1, TILE_END = 2, TILE_ADD = 4 };
-/* n positions; run, tot: [rows][VC_PANEL_COLS] f32, at this tile's first output; sub: floats between sub-panels of the buffer. */
-typedef void tile_fn(const float *a, const void *b, size_t sub, size_t n, float *run, float *tot, int mode);
+struct tile_call {
+    const float *a;               /* packed rows, at the first position */
+    const char *b;                /* widened weights or the panel, at the first position and output */
+    size_t n, sub;                /* positions (even); floats between sub-panels of the widened weights */
+    float *run, *tot;             /* [rows][VC_PANEL_COLS], at the first row and output */
+    int mode;
+    const char *ahead;            /* bytes that will be needed next: `ahead_step` of them are fetched per position */
+    size_t ahead_step;
+};
+typedef void tile_fn(const struct tile_call *t);
 
 enum { MAX_NV = 8 };
-VC_INLINE void tile_begin(const int mr, const int nv, tf c[TILE_ROWS][MAX_NV], const float *run, int mode) {
+VC_INLINE void tile_begin(const int mr, const int nv, tf c[TILE_ROWS][MAX_NV], const struct tile_call *t) {
+    const float *run = t->run;
+    const int begin = t->mode & TILE_BEGIN;
     VC_UNROLL for (int i = 0; i < mr; i++)
         VC_UNROLL for (int j = 0; j < nv; j++)
-            c[i][j] = mode & TILE_BEGIN ? tf_set1(0.0f) : tf_load(run + i * VC_PANEL_COLS + j * TF_LANES);
+            c[i][j] = begin ? tf_set1(0.0f) : tf_load(run + i * VC_PANEL_COLS + j * TF_LANES);
 }
-VC_INLINE void tile_end(const int mr, const int nv, tf c[TILE_ROWS][MAX_NV], float *run, float *tot, int mode) {
-    float *d = mode & TILE_END ? tot : run;
-    if (mode & TILE_ADD) {
+VC_INLINE void tile_end(const int mr, const int nv, tf c[TILE_ROWS][MAX_NV], const struct tile_call *t) {
+    float *tot = t->tot, *d = t->mode & TILE_END ? tot : t->run;
+    if (t->mode & TILE_ADD) {
         VC_UNROLL for (int i = 0; i < mr; i++)
             VC_UNROLL for (int j = 0; j < nv; j++)
                 c[i][j] = tf_add(tf_load(tot + i * VC_PANEL_COLS + j * TF_LANES), c[i][j]);
@@ -78,18 +88,22 @@ VC_INLINE void tile_end(const int mr, const int nv, tf c[TILE_ROWS][MAX_NV], flo
         VC_UNROLL for (int j = 0; j < nv; j++) tf_store(d + i * VC_PANEL_COLS + j * TF_LANES, c[i][j]);
 }
 
-VC_INLINE void tile_buf(const int mr, const int nv, const int muladd, const float *a, const float *b, size_t sub, size_t n, float *run, float *tot, int mode) {
+VC_INLINE void tile_buf(const int mr, const int nv, const int muladd, const struct tile_call *t) {
     tf c[TILE_ROWS][MAX_NV];
-    tile_begin(mr, nv, c, run, mode);
-    for (size_t p = 0; p < n; p++, a += mr, b += VC_SUB) {
+    const float *a = t->a, *b = (const float *)(const void *)t->b, *end = a + t->n * (size_t)mr;
+    const char *ahead = t->ahead;
+    const size_t sub = t->sub, step = t->ahead_step;
+    tile_begin(mr, nv, c, t);
+    for (; a != end; a += mr, b += VC_SUB, ahead += step) {
         tf w[MAX_NV];
+        VC_PREFETCH(ahead);
         VC_UNROLL for (int j = 0; j < nv; j++) w[j] = tf_load(b + (size_t)(j * TF_LANES / VC_SUB) * sub + j * TF_LANES % VC_SUB);
         VC_UNROLL for (int i = 0; i < mr; i++) {
             const tf x = tf_set1(a[i]);
             VC_UNROLL for (int j = 0; j < nv; j++) c[i][j] = muladd ? tf_add(x * w[j], c[i][j]) : tf_fma(x, w[j], c[i][j]);
         }
     }
-    tile_end(mr, nv, c, run, tot, mode);
+    tile_end(mr, nv, c, t);
 }
 
 #if VC_TIER_LEVEL >= 1
@@ -111,38 +125,46 @@ VC_INLINE tf widen_pair(const enum vc_dtype t, const char *b, int j, int h) {
 #endif
 }
 
-VC_INLINE void tile_direct(const enum vc_dtype t, const int order, const int mr, const int nv, const float *a, const char *b, size_t n, float *run, float *tot, int mode) {
+VC_INLINE void tile_direct(const enum vc_dtype f, const int order, const int mr, const int nv, const struct tile_call *t) {
     tf c[TILE_ROWS][MAX_NV];
-    const size_t pair_bytes = 2 * VC_PANEL_COLS * (t == VC_F32 ? 4 : 2);
-    tile_begin(mr, nv, c, run, mode);
-    for (size_t p = 0; p < n; p += 2, a += 2 * mr, b += pair_bytes) {
-        VC_UNROLL for (int h = 0; h < 2; h++) {
-            tf x[TILE_ROWS];
-            VC_UNROLL for (int i = 0; i < mr; i++) x[i] = tf_set1(a[h * mr + i]);
-            VC_UNROLL for (int j = 0; j < nv; j++) {
-                const tf w = widen_pair(t, b, j, h ^ order);
-                VC_UNROLL for (int i = 0; i < mr; i++) c[i][j] = tf_fma(x[i], w, c[i][j]);
+    const size_t pair_bytes = 2 * VC_PANEL_COLS * (f == VC_F32 ? 4 : 2);
+    const float *a = t->a, *end = a + t->n * (size_t)mr;
+    const char *b = t->b, *ahead = t->ahead;
+    const size_t step = t->ahead_step;
+    tile_begin(mr, nv, c, t);
+    for (; a != end; b += pair_bytes) {
+        VC_UNROLL for (int h = 0; h < 2; h++, a += mr, ahead += step) {
+            tf w[MAX_NV];
+            if (mr > 1) VC_PREFETCH(ahead);           /* a single stream is best left to the hardware */
+            VC_UNROLL for (int j = 0; j < nv; j++) w[j] = widen_pair(f, b, j, h ^ order);
+            VC_UNROLL for (int i = 0; i < mr; i++) {
+                const tf x = tf_set1(a[i]);
+                VC_UNROLL for (int j = 0; j < nv; j++) c[i][j] = tf_fma(x, w[j], c[i][j]);
             }
         }
     }
-    tile_end(mr, nv, c, run, tot, mode);
+    tile_end(mr, nv, c, t);
 }
 #endif
 
 #if VC_TIER_LEVEL == 2
 /* a: [n/2][mr] pairs of bf16. */
-VC_INLINE void tile_dp(const int mr, const int nv, const float *a, const char *b, size_t n, float *run, float *tot, int mode) {
+VC_INLINE void tile_dp(const int mr, const int nv, const struct tile_call *t) {
     tf c[TILE_ROWS][MAX_NV];
-    tile_begin(mr, nv, c, run, mode);
-    for (size_t p = 0; p < n; p += 2, a += mr, b += 4 * VC_PANEL_COLS) {
+    const float *a = t->a, *end = a + t->n / 2 * (size_t)mr;
+    const char *b = t->b, *ahead = t->ahead;
+    const size_t step = 2 * t->ahead_step;
+    tile_begin(mr, nv, c, t);
+    for (; a != end; a += mr, b += 4 * VC_PANEL_COLS, ahead += step) {
         __m512i w[4];
+        VC_PREFETCH(ahead);
         VC_UNROLL for (int j = 0; j < nv; j++) w[j] = _mm512_loadu_si512((const void *)(b + (size_t)j * 64));
         VC_UNROLL for (int i = 0; i < mr; i++) {
             const __m512i x = _mm512_castps_si512(_mm512_set1_ps(a[i]));
             VC_UNROLL for (int j = 0; j < nv; j++) c[i][j] = _mm512_dpbf16_ps(c[i][j], (__m512bh)x, (__m512bh)w[j]);
         }
     }
-    tile_end(mr, nv, c, run, tot, mode);
+    tile_end(mr, nv, c, t);
 }
 #endif
 
