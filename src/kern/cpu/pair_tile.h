@@ -134,12 +134,21 @@ VC_INLINE void tile_direct(const enum vc_dtype f, const int order, const int mr,
     tile_begin(mr, nv, c, t);
     for (; a != end; b += pair_bytes) {
         VC_UNROLL for (int h = 0; h < 2; h++, a += mr, ahead += step) {
-            tf w[MAX_NV];
             if (mr > 1) VC_PREFETCH(ahead);           /* a single stream is best left to the hardware */
-            VC_UNROLL for (int j = 0; j < nv; j++) w[j] = widen_pair(f, b, j, h ^ order);
-            VC_UNROLL for (int i = 0; i < mr; i++) {
-                const tf x = tf_set1(a[i]);
-                VC_UNROLL for (int j = 0; j < nv; j++) c[i][j] = tf_fma(x, w[j], c[i][j]);
+            if (mr <= 2) {                            /* few registers for rows, else few for weights */
+                tf x[2];
+                VC_UNROLL for (int i = 0; i < mr; i++) x[i] = tf_set1(a[i]);
+                VC_UNROLL for (int j = 0; j < nv; j++) {
+                    const tf w = widen_pair(f, b, j, h ^ order);
+                    VC_UNROLL for (int i = 0; i < mr; i++) c[i][j] = tf_fma(x[i], w, c[i][j]);
+                }
+            } else {
+                tf w[MAX_NV];
+                VC_UNROLL for (int j = 0; j < nv; j++) w[j] = widen_pair(f, b, j, h ^ order);
+                VC_UNROLL for (int i = 0; i < mr; i++) {
+                    const tf x = tf_set1(a[i]);
+                    VC_UNROLL for (int j = 0; j < nv; j++) c[i][j] = tf_fma(x, w[j], c[i][j]);
+                }
             }
         }
     }
