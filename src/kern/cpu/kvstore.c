@@ -5,10 +5,11 @@
 #include "dev/kernel.h"
 #include "kern/cpu/simd.h"
 
-/* n elements (8 or 16) from element i of a row, subnormals flushed. */
+/* n elements (8 or 16) from element i of a row; subnormals become zeros of their sign. */
 VC_INLINE vc_vf load(enum vc_dtype t, const void *row, uint32_t i, uint32_t n) {
     vc_vf x = n == 16 ? vc_vf_load_as(t, row, i) : vc_vf_load_as_n(t, row, i, n);
-    return vc_vf_mul(x, vc_vf_set1(1.0f));
+    vc_vf zero = vc_vi_float(vc_vi_and(vc_vf_bits(x), vc_vi_set1((int32_t)0x80000000u)));
+    return vc_vf_select(vc_vf_lt(vc_vf_abs(x), vc_vf_set1(0x1p-126f)), zero, x);
 }
 
 /* head_dim elements of k from element i to the strided place `to`. */
