@@ -7,7 +7,46 @@
 
 #include "base/str.h"
 
-static utf8proc_category_t category(uint32_t cp) { return utf8proc_category((utf8proc_int32_t)cp); }
+struct range { uint32_t first, last; };
+struct later { char cat[3]; uint32_t first, last; };
+static const struct later later[] = {
+#define LATER(c, a, b) { #c, a, b },
+#define PUNCT(a, b)
+#include "text/tok_unicode.def"
+#undef LATER
+#undef PUNCT
+};
+static const struct range punct_later[] = {
+#define LATER(c, a, b)
+#define PUNCT(a, b) { a, b },
+#include "text/tok_unicode.def"
+#undef LATER
+#undef PUNCT
+};
+
+/* The category of Unicode 16, whatever the library's version is. */
+static utf8proc_category_t category(uint32_t cp) {
+    static const struct { char name[3]; utf8proc_category_t cat; } names[] = {
+        { "Lu", UTF8PROC_CATEGORY_LU }, { "Ll", UTF8PROC_CATEGORY_LL }, { "Lm", UTF8PROC_CATEGORY_LM }, { "Lo", UTF8PROC_CATEGORY_LO },
+        { "Mn", UTF8PROC_CATEGORY_MN }, { "Mc", UTF8PROC_CATEGORY_MC }, { "Nd", UTF8PROC_CATEGORY_ND }, { "No", UTF8PROC_CATEGORY_NO },
+    };
+    utf8proc_category_t c = utf8proc_category((utf8proc_int32_t)cp);
+    if (c != UTF8PROC_CATEGORY_CN) return c;
+    for (size_t i = 0; i < VC_ARRAY_LEN(later); i++) {
+        if (cp < later[i].first || cp > later[i].last) continue;
+        for (size_t k = 0; k < VC_ARRAY_LEN(names); k++) {
+            if (!strcmp(names[k].name, later[i].cat)) return names[k].cat;
+        }
+    }
+    return c;
+}
+
+void vc_chr_later(struct vc_buf *out, const char *cat) {
+    for (size_t i = 0; i < VC_ARRAY_LEN(later); i++) {
+        if (strncmp(later[i].cat, cat, strlen(cat))) continue;
+        vc_buf_printf(out, "\\x{%x}-\\x{%x}", later[i].first, later[i].last);
+    }
+}
 
 bool vc_chr_space(uint32_t cp) {
     if (cp < 0x80) return cp == ' ' || (cp >= 9 && cp <= 13);
@@ -24,10 +63,12 @@ bool vc_chr_numeric(uint32_t cp) {
 
 bool vc_chr_punct(uint32_t cp) {
     if (cp < 0x80) return (cp >= 33 && cp <= 47) || (cp >= 58 && cp <= 64) || (cp >= 91 && cp <= 96) || (cp >= 123 && cp <= 126);
-    utf8proc_category_t c = category(cp);
-    return c >= UTF8PROC_CATEGORY_PC && c <= UTF8PROC_CATEGORY_PO;
+    for (size_t i = 0; i < VC_ARRAY_LEN(punct_later); i++) {
+        if (cp >= punct_later[i].first && cp <= punct_later[i].last) return false;
+    }
+    utf8proc_category_t c = utf8proc_category((utf8proc_int32_t)cp);
+    return (c >= UTF8PROC_CATEGORY_PC && c <= UTF8PROC_CATEGORY_PO) || cp == 0x166D || cp == 0x111C9;    /* P* in Unicode 9 */
 }
-bool vc_chr_punct_space(uint32_t cp) { return vc_chr_punct(cp) || vc_chr_space(cp); }
 
 bool vc_chr_mark(uint32_t cp) {
     if (cp < 0x300) return false;
@@ -82,6 +123,18 @@ size_t vc_chr_valid(const char *s, size_t n) {
         i += k;
     }
     return n;
+}
+
+/* Lower case, with the pairs that Unicode 16 added. */
+uint32_t vc_chr_lower(uint32_t cp) {
+    if (cp < 0x80) return cp >= 'A' && cp <= 'Z' ? cp + 32 : cp;
+    if (cp >= 0x10D50 && cp <= 0x10D65) return cp + 0x20;
+    switch (cp) {
+    case 0x1C89: case 0xA7CC: case 0xA7DA: return cp + 1;
+    case 0xA7CB: return 0x264;
+    case 0xA7DC: return 0x19B;
+    default: return (uint32_t)utf8proc_tolower((utf8proc_int32_t)cp);
+    }
 }
 
 static bool printable_byte(uint32_t b) { return (b >= 33 && b <= 126) || (b >= 161 && b <= 172) || (b >= 174 && b <= 255); }

@@ -10,11 +10,14 @@
 
 bool vc_chr_space(uint32_t cp);        /* White_Space */
 bool vc_chr_numeric(uint32_t cp);      /* Nd, Nl, No */
-bool vc_chr_punct(uint32_t cp);        /* P*, and the ASCII signs $+<=>^`|~ */
-bool vc_chr_punct_space(uint32_t cp);  /* either */
+bool vc_chr_punct(uint32_t cp);        /* P* of Unicode 9, as the tokenizers crate, and the ASCII signs $+<=>^`|~ */
 bool vc_chr_word(uint32_t cp);         /* \w of Unicode regular expressions: Alphabetic, M, Nd, Pc */
 bool vc_chr_mark(uint32_t cp);         /* M* */
 bool vc_chr_ascii_space(uint32_t cp);  /* C's isspace */
+uint32_t vc_chr_lower(uint32_t cp);    /* simple lower case */
+struct vc_buf;
+/* Appends, as items of a PCRE2 class, what Unicode 15 and 16 added to a general category ("L", "Nd"; "": to all). */
+void vc_chr_later(struct vc_buf *out, const char *category);
 
 /* Length and code point of the character at p; p points at valid UTF-8. */
 static inline size_t vc_chr_at(const char *s, uint32_t *cp) {

@@ -179,11 +179,12 @@ static vc_status between(const struct encode *e, struct vc_tok_view v) {
 /* Offsets of ByteLevel post-processors: spaces at both ends of a token do not count. */
 static void trim(const struct vc_tokenizer *t, struct vc_ids *out, size_t from, const char *text) {
     for (size_t i = from; i < out->n; i++) {
-        vc_str w = t->text[out->v[i]];
         uint32_t lead = 0, trail = 0, cp, *a = &out->start[i], *b = &out->end[i];
+        vc_str w = t->text[out->v[i]];
+        if (t->flags[out->v[i]] & VC_TOKF_ADDED) w = (vc_str){ text + *a, *b - *a };    /* with the spaces it swallowed */
         for (size_t j = 0, k; j < w.n && (k = vc_chr_at(w.p + j, &cp), cp == 0x120 || vc_chr_space(cp)); j += k) lead++;
         for (size_t j = w.n, k; j > 0 && (k = vc_chr_before(w.p, j, &cp), cp == 0x120 || vc_chr_space(cp)); j -= k) trail++;
-        if (lead && (i == from || *a == 0) && t->trim_keeps_first) lead = 0;
+        if (lead == 1 && (i == from || *a == 0) && t->trim_keeps_first) lead = 0;
         for (; lead && *a < *b; lead--) *a += (uint32_t)vc_chr_len(text[*a]);
         for (; trail && *b > *a; trail--) *b -= (uint32_t)vc_chr_before(text, *b, &cp);
     }

@@ -100,7 +100,8 @@ static vc_status copy_vocab(struct vc_tokenizer *t, const struct source *s, vc_e
     if (!set->v) return nomem(t, err);
     for (uint32_t i = 0; i < t->size; i++) {
         if (!(t->flags[i] & VC_TOKF_ADDED) || !t->text[i].n) continue;
-        set->v[set->n++] = (struct vc_tok_added){ (int32_t)i, t->flags[i] & VC_TOKF_SPECIAL ? VC_ADDED_SPECIAL : 0, t->text[i] };
+        bool control = (t->flags[i] & VC_TOKF_SPECIAL) || is_control_text(t->text[i]);
+        set->v[set->n++] = (struct vc_tok_added){ (int32_t)i, control ? VC_ADDED_SPECIAL : 0, t->text[i] };
     }
     set->longest_first = set->ascii_space = true;
     return VC_OK;

@@ -231,6 +231,7 @@ static vc_status load_added(struct vc_tokenizer *t, const json_t *root, struct v
             struct vc_tok_added_set *set = &t->added[a[i].normalized];
             struct vc_tok_added x = { .id = a[i].id, .flags = a[i].flags };
             VC_TRY(match_text(t, s, &a[i], &x.text, err));
+            t->text[x.id] = x.text;    /* decoding gives the normalized text, as the tokenizers crate 0.23 does */
             set->v[set->n++] = x;
         }
     }

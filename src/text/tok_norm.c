@@ -111,11 +111,10 @@ static bool lower(struct vc_tok_scratch *s, const struct vc_tok_view *v, struct 
         size_t k = vc_chr_at(v->p + i, &cp);
         char c[8];
         size_t m;
-        if (cp < 0x80) m = vc_chr_put(c, cp >= 'A' && cp <= 'Z' ? cp + 32 : cp);
-        else if (cp == 0x130) {    /* İ is the only character whose lower case has two */
+        if (cp == 0x130) {    /* İ is the only character whose lower case has two */
             m = vc_chr_put(c, 'i');
             m += vc_chr_put(c + m, 0x307);
-        } else m = vc_chr_put(c, (uint32_t)utf8proc_tolower((utf8proc_int32_t)cp));
+        } else m = vc_chr_put(c, vc_chr_lower(cp));
         struct vc_tok_place at = { 0, 0 };
         if (s->offsets) at = vc_tok_place_of(s, v, i);
         if (!vc_tok_put(s, o, c, m, at)) return false;

@@ -3,6 +3,7 @@
  * ([a[bc]], [a&&[^b]]), \s \w \d \h and \b with Oniguruma's Unicode meaning, \p{Script} (by script, not by script
  * extensions), \uHHHH, {,n}, and X{n,m}+ (greedy and repeated there, possessive in PCRE2). The rest passes unchanged. */
 #define PCRE2_CODE_UNIT_WIDTH 8
+#include <stdlib.h>
 #include <string.h>
 
 #include <pcre2.h>
@@ -19,7 +20,7 @@ enum { MAX_DEPTH = 32, MAX_PATTERN = 1 << 16 };
 
 struct rewrite {
     const char *p, *end, *begin;
-    struct vc_buf *out;
+    struct vc_buf *out, word;       /* word: WORD and what later versions of Unicode added to it */
     vc_err *err;
     size_t atom;                    /* where the last atom begins in out */
     size_t group[MAX_DEPTH];        /* where open groups begin */
@@ -56,8 +57,14 @@ static bool same_name(const char *a, size_t n, const char *b) {
     return true;
 }
 
-/* \p{…} at r->p ('p' or 'P'), appended to b in PCRE2's spelling. */
-static vc_status property(struct rewrite *r, struct vc_buf *b) {
+/* Whether PCRE2's tables are older than Unicode 16, which Oniguruma 6.9.10 has. */
+static bool old_tables(void) {
+    char v[64] = "";
+    return pcre2_config(PCRE2_CONFIG_UNICODE_VERSION, v) > 0 && atoi(v) < 16;
+}
+
+/* \p{…} at r->p ('p' or 'P'): the items of a class that it stands for are appended to b; *negated: their complement. */
+static vc_status property(struct rewrite *r, struct vc_buf *b, bool *neg) {
     bool negated = *r->p++ == 'P';
     if (r->p == r->end || *r->p != '{') return bad(r, "\\p without {");
     const char *name = ++r->p;
@@ -65,16 +72,18 @@ static vc_status property(struct rewrite *r, struct vc_buf *b) {
     if (r->p == r->end) return bad(r, "\\p{ without }");
     size_t n = (size_t)(r->p++ - name);
     if (n && *name == '^') { negated = !negated; name++; n--; }
-    vc_buf_printf(b, "\\%c{", negated ? 'P' : 'p');
+    *neg = negated;
+    vc_buf_adds(b, "\\p{");
     static const char two[] = "Lu Ll Lt Lm Lo L& Mn Mc Me Nd Nl No Pc Pd Ps Pe Pi Pf Po Sm Sc Sk So Zs Zl Zp Cc Cf Cs Co Cn ";
     const char *known = NULL;
+    char cat[3] = { 0 };
     for (size_t i = 0; i < VC_ARRAY_LEN(categories) && !known; i++) {
         if (same_name(name, n, categories[i][0])) known = categories[i][1];
     }
     for (size_t i = 0; n == 2 && i + 2 < sizeof two && !known; i += 3) {
-        if (!memcmp(name, two + i, 2)) { vc_buf_add(b, name, 2); known = ""; }
+        if (!memcmp(name, two + i, 2)) known = memcpy(cat, name, 2);
     }
-    if (n == 1 && strchr("LMNPSZC", *name)) { vc_buf_add(b, name, 1); known = ""; }
+    if (n == 1 && strchr("LMNPSZC", *name)) known = memcpy(cat, name, 1);
     if (known) vc_buf_adds(b, known);
     else {
 #if PCRE2_MAJOR > 10 || PCRE2_MINOR >= 40
@@ -83,6 +92,7 @@ static vc_status property(struct rewrite *r, struct vc_buf *b) {
         vc_buf_add(b, name, n);
     }
     vc_buf_addc(b, '}');
+    if (known && strchr("LMNPS", known[0]) && known[1] != '&' && old_tables()) vc_chr_later(b, known);
     return VC_OK;
 }
 
@@ -109,25 +119,35 @@ static vc_status char_class(struct rewrite *r, struct vc_buf *b, int depth);
 /* One operand of && (a union) being collected: plain items, and alternatives that are whole expressions. */
 struct operand { struct vc_buf items, others; };
 
-static void other(struct operand *o, const char *expr) {
+static void other(struct operand *o, const char *open, const char *inside, const char *close) {
     if (o->others.n) vc_buf_addc(&o->others, '|');
-    vc_buf_adds(&o->others, expr);
+    vc_buf_printf(&o->others, "%s%s%s", open, inside, close);
+}
+
+static vc_status class_property(struct rewrite *r, struct operand *o) {
+    struct vc_buf b = { 0 };
+    bool negated;
+    vc_status s = property(r, &b, &negated);
+    if (s == VC_OK && negated) other(o, "[^", b.p ? b.p : "", "]");
+    else if (s == VC_OK) vc_buf_add(&o->items, b.p ? b.p : "", b.n);
+    vc_buf_free(&b);
+    return s;
 }
 
 static vc_status class_escape(struct rewrite *r, struct operand *o) {
     if (++r->p == r->end) return bad(r, "escape at the end");
     char c = *r->p;
-    if (c == 'p' || c == 'P') return property(r, &o->items);
+    if (c == 'p' || c == 'P') return class_property(r, o);
     r->p++;
     switch (c) {
     case 's': vc_buf_adds(&o->items, WS); return VC_OK;
-    case 'S': other(o, "[^" WS "]"); return VC_OK;
-    case 'w': vc_buf_adds(&o->items, WORD); return VC_OK;
-    case 'W': other(o, "[^" WORD "]"); return VC_OK;
+    case 'S': other(o, "[^", WS, "]"); return VC_OK;
+    case 'w': vc_buf_adds(&o->items, r->word.p); return VC_OK;
+    case 'W': other(o, "[^", r->word.p, "]"); return VC_OK;
     case 'd': vc_buf_adds(&o->items, "\\p{Nd}"); return VC_OK;
     case 'D': vc_buf_adds(&o->items, "\\P{Nd}"); return VC_OK;
     case 'h': vc_buf_adds(&o->items, HEX); return VC_OK;
-    case 'H': other(o, "[^" HEX "]"); return VC_OK;
+    case 'H': other(o, "[^", HEX, "]"); return VC_OK;
     case 'u': case 'x': return code_point(r, &o->items, c);
     case 'v': vc_buf_adds(&o->items, "\\x{b}"); return VC_OK;
     default: break;
@@ -153,7 +173,7 @@ static vc_status class_item(struct rewrite *r, struct operand *o, int depth) {
         }
         struct vc_buf sub = { 0 };
         vc_status s = char_class(r, &sub, depth + 1);
-        if (s == VC_OK && sub.n) other(o, sub.p);
+        if (s == VC_OK && sub.n) other(o, "", sub.p, "");
         vc_buf_free(&sub);
         return s;
     }
@@ -224,19 +244,29 @@ static vc_status char_class(struct rewrite *r, struct vc_buf *b, int depth) {
 static vc_status escape(struct rewrite *r) {
     if (++r->p == r->end) return bad(r, "escape at the end");
     char c = *r->p;
-    if (c == 'p' || c == 'P') return property(r, r->out);
+    if (c == 'p' || c == 'P') {
+        struct vc_buf b = { 0 };
+        bool negated;
+        vc_status s = property(r, &b, &negated);
+        if (s == VC_OK) vc_buf_printf(r->out, "[%s%s]", negated ? "^" : "", b.p ? b.p : "");
+        vc_buf_free(&b);
+        return s;
+    }
     r->p++;
     switch (c) {
     case 's': vc_buf_adds(r->out, "[" WS "]"); return VC_OK;
     case 'S': vc_buf_adds(r->out, "[^" WS "]"); return VC_OK;
-    case 'w': vc_buf_adds(r->out, "[" WORD "]"); return VC_OK;
-    case 'W': vc_buf_adds(r->out, "[^" WORD "]"); return VC_OK;
+    case 'w': vc_buf_printf(r->out, "[%s]", r->word.p); return VC_OK;
+    case 'W': vc_buf_printf(r->out, "[^%s]", r->word.p); return VC_OK;
     case 'd': vc_buf_adds(r->out, "\\p{Nd}"); return VC_OK;
     case 'D': vc_buf_adds(r->out, "\\P{Nd}"); return VC_OK;
     case 'h': vc_buf_adds(r->out, "[" HEX "]"); return VC_OK;
     case 'H': vc_buf_adds(r->out, "[^" HEX "]"); return VC_OK;
-    case 'b': vc_buf_adds(r->out, "(?:(?<=[" WORD "])(?![" WORD "])|(?<![" WORD "])(?=[" WORD "]))"); return VC_OK;
-    case 'B': vc_buf_adds(r->out, "(?:(?<=[" WORD "])(?=[" WORD "])|(?<![" WORD "])(?![" WORD "]))"); return VC_OK;
+    case 'b': case 'B': {
+        const char *w = r->word.p, *same = c == 'b' ? "!" : "=", *not = c == 'b' ? "=" : "!";
+        vc_buf_printf(r->out, "(?:(?<=[%s])(?%s[%s])|(?<![%s])(?%s[%s]))", w, same, w, w, not, w);
+        return VC_OK;
+    }
     case 'u': case 'x': return code_point(r, r->out, c);
     case 'v': vc_buf_adds(r->out, "\\x{b}"); return VC_OK;
     case 'K': case 'g': case 'k': case 'X': case 'y': case 'Y': case 'O': case 'N': return bad(r, "this escape is not supported");
@@ -308,6 +338,11 @@ vc_status vc_tok_regex_translate(struct vc_buf *out, const char *pattern, size_t
     if (n > MAX_PATTERN) return vc_fail(err, VC_E_UNSUPPORTED, "regex of %zu bytes: at most %d are taken", n, MAX_PATTERN);
     if (vc_chr_valid(pattern, n) != n) return vc_fail(err, VC_E_FORMAT, "regex: not UTF-8");
     struct rewrite r = { .p = pattern, .end = pattern + n, .begin = pattern, .out = out, .err = err };
-    while (r.p < r.end) VC_TRY(one(&r));
-    return VC_OK;
+    static const char *const word[] = { "L", "M", "Nd", "Nl" };
+    vc_buf_adds(&r.word, WORD);
+    for (size_t i = 0; i < VC_ARRAY_LEN(word) && old_tables(); i++) vc_chr_later(&r.word, word[i]);
+    vc_status s = r.word.failed ? vc_fail(err, VC_E_NOMEM, "regex: out of memory") : VC_OK;
+    while (s == VC_OK && r.p < r.end) s = one(&r);
+    vc_buf_free(&r.word);
+    return s;
 }
