@@ -42,8 +42,10 @@ static void run_file(const char *path, uint64_t *seed) {
     assert_non_null(f);
     size_t n = fread(data, 1, sizeof data, f);
     fclose(f);
-    uint8_t *p = data + (n < FUZZ_SKIP ? n : FUZZ_SKIP);
-    n -= (size_t)(p - data);
+    size_t skip = FUZZ_SKIP;
+    if (skip > n) skip = n;
+    uint8_t *p = data + skip;
+    n -= skip;
     for (size_t cut = 0; cut <= n; cut++) run(p, cut);
     run_changes(p, n, seed);
 }

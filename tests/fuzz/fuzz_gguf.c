@@ -42,14 +42,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n) {
         FUZZ_CHECK(!g && strstr(err.text, "fuzz.gguf"));
         return 0;
     }
-    sum += read_values(g);
+    sum = read_values(g);
     FUZZ_CHECK(vc_tensors_open_gguf(&t, g, &err) == VC_OK);
     for (size_t i = 0; i < vc_tensors_count(t); i++) {
         const struct vc_tensor *x = vc_tensors_at(t, i);
         uint64_t bytes;
         FUZZ_CHECK(vc_tensors_find(t, x->name) == x);
         FUZZ_CHECK(!vc_dtype_bytes(x->dtype, vc_tensor_elems(x), &bytes) && bytes == x->bytes);
-        sum += touch(x->data, x->bytes);
+        sum = sum + touch(x->data, x->bytes);
     }
     vc_tensors_close(t);
     vc_gguf_close(g);

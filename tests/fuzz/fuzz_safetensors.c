@@ -18,11 +18,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n) {
         uint64_t header, total = 0;
         memcpy(&header, data, 8);
         for (size_t i = 0; i < s.n; i++) {
-            for (uint64_t k = 0; k < s.v[i].bytes; k++) sum += ((const uint8_t *)s.v[i].data)[k];
+            for (uint64_t k = 0; k < s.v[i].bytes; k++) sum = sum + ((const uint8_t *)s.v[i].data)[k];
             total += s.v[i].bytes;
         }
         FUZZ_CHECK(total == n - 8 - header);
-        for (size_t i = 0; i < s.n_meta; i++) sum += (unsigned)(strlen(s.meta[i].key) + strlen(s.meta[i].value));
+        for (size_t i = 0; i < s.n_meta; i++) sum = sum + (unsigned)(strlen(s.meta[i].key) + strlen(s.meta[i].value));
     }
     vc_arena_free(&a);
     return 0;

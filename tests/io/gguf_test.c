@@ -136,7 +136,7 @@ static void test_models(void **state) {
     for (size_t i = 0; i < VC_ARRAY_LEN(name); i++) {
         char path[128];
         struct vc_gguf *g;
-        struct vc_tensors *t;
+        struct vc_tensors *t = NULL;
         vc_err err = VC_ERR_INIT;
         uint32_t layers;
         snprintf(path, sizeof path, "gguf-quants/models/tiny-%s.gguf", name[i]);
