@@ -1,2 +1,2 @@
-list(APPEND TIER_FILES matmul_pair.c)
+list(APPEND TIER_FILES matmul_pair.c pair_tiles.c)
 list(APPEND FILES matmul_pair_pack.c)

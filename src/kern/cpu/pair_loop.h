@@ -27,6 +27,7 @@ struct pair_job {
     enum vc_dtype format;                             /* of the panel */
     int order;                                        /* ODD_FIRST or ASCENDING */
     int packed_bf16;                                  /* rows are packed as bf16 pairs, for tile_dp */
+    int muladd;                                       /* buf multiplies and adds separately (VC_TILE_MULADD) */
     uint32_t M, N;
     size_t kp, kblock;                                /* padded K; K block (kp: one chain) */
     size_t step;                                      /* K of a cache block, a divisor of LOOP_KC */
@@ -37,6 +38,9 @@ struct pair_job {
     void (*done)(const struct pair_job *j, uint32_t r0, uint32_t r1, uint32_t n0, uint32_t n1, float *tot);
     const void *ctx;
 };
+
+/* Sets direct, buf, step, muladd for the job's M, format, order, packed_bf16 and the format of its rows. */
+void VC_K(vc_pair_choose)(struct pair_job *j, enum vc_dtype x);
 
 VC_INLINE uint32_t num_tiles(uint32_t M) { return (M + TILE_ROWS - 1) / TILE_ROWS; }
 VC_INLINE uint32_t tile_row(uint32_t M, uint32_t t) {
@@ -213,7 +217,7 @@ static inline void loop_outputs(const struct pair_job *j, uint64_t lo, uint64_t 
             }
             float *tot = j->scratch + LOOP_BUF + LOOP_SUMS;
 #if VC_TILE_MULADD
-            if (j->format != VC_F32) mend_overflow(j, r0, r1, (uint32_t)n0, (uint32_t)n1, tot);
+            if (j->muladd) mend_overflow(j, r0, r1, (uint32_t)n0, (uint32_t)n1, tot);
 #endif
             j->done(j, r0, r1, (uint32_t)n0, (uint32_t)n1, tot);
         }
