@@ -10,7 +10,9 @@
 
 enum { MAX_PARTS = 65535, SUFFIX = 20 /* "-00001-of-00003.gguf" */ };
 
-static vc_status no_memory(const char *path, vc_err *err) { return vc_fail(err, VC_E_NOMEM, "%s: out of memory", path); }
+static vc_status no_memory(const char *path, vc_err *err) {
+    return vc_fail(err, VC_E_NOMEM, "%s: out of memory", path);
+}
 
 void vc_gguf_close(struct vc_gguf *g) {
     if (!g) return;
@@ -29,7 +31,9 @@ void vc_gguf_close(struct vc_gguf *g) {
 /* Value of a split.* key; absent leaves *v. */
 static vc_status split_value(const struct vc_gguf_file *f, const char *key, uint64_t *v, vc_err *err) {
     const struct vc_gguf_value *x = vc_gguf_file_find(f, key);
-    if (x && !vc_gguf_value_u64(x, v)) return vc_fail(err, VC_E_FORMAT, "%s: key '%s' has type %s, expected an integer", f->path, key, vc_gguf_type_name(x->type));
+    if (x && !vc_gguf_value_u64(x, v))
+        return vc_fail(err, VC_E_FORMAT, "%s: key '%s' has type %s, expected an integer", f->path, key,
+                       vc_gguf_type_name(x->type));
     return VC_OK;
 }
 
@@ -50,7 +54,9 @@ static vc_status open_parts(struct vc_gguf *g, uint64_t count, vc_err *err) {
     char want[SUFFIX + 8];
     snprintf(want, sizeof want, "-00001-of-%05u.gguf", (unsigned)count);
     if (n < SUFFIX || strcmp(path + n - SUFFIX, want))
-        return vc_fail(err, VC_E_FORMAT, "%s: is the first of %u parts (key 'split.count'), so its name must end in %s", path, (unsigned)count, want);
+        return vc_fail(err, VC_E_FORMAT,
+                       "%s: is the first of %u parts (key 'split.count'), so its name must end in %s", path,
+                       (unsigned)count, want);
     for (uint64_t i = 1; i < count; i++) {
         struct vc_gguf_file *more = realloc(g->file, ((size_t)i + 1) * sizeof *more);
         char *part = vc_arena_strdup(&g->arena, path);
@@ -58,15 +64,19 @@ static vc_status open_parts(struct vc_gguf *g, uint64_t count, vc_err *err) {
         if (!more || !part) return no_memory(path, err);
         more[i] = (struct vc_gguf_file){ 0 };
         g->n_files++;
-        snprintf(part + n - SUFFIX, SUFFIX + 1, "-%05u-of-%05u.gguf", (unsigned)(i + 1) % 100000u, (unsigned)count % 100000u);
+        snprintf(part + n - SUFFIX, SUFFIX + 1, "-%05u-of-%05u.gguf", (unsigned)(i + 1) % 100000u,
+                 (unsigned)count % 100000u);
         vc_status s = open_file(g, (size_t)i, part, err);
-        if (s != VC_OK && err) return vc_fail_prefix(err, "%s: part %u of %u", path, (unsigned)(i + 1), (unsigned)count);
+        if (s != VC_OK && err)
+            return vc_fail_prefix(err, "%s: part %u of %u", path, (unsigned)(i + 1), (unsigned)count);
         if (s != VC_OK) return s;
         uint64_t no = UINT64_MAX, parts = UINT64_MAX;
         VC_TRY(split_value(&g->file[i], "split.no", &no, err));
         VC_TRY(split_value(&g->file[i], "split.count", &parts, err));
         if (no != i || parts != count)
-            return vc_fail(err, VC_E_FORMAT, "%s: keys 'split.no' and 'split.count' are %lld and %lld, expected %u and %u", part, (long long)no, (long long)parts, (unsigned)i, (unsigned)count);
+            return vc_fail(err, VC_E_FORMAT,
+                           "%s: keys 'split.no' and 'split.count' are %lld and %lld, expected %u and %u", part,
+                           (long long)no, (long long)parts, (unsigned)i, (unsigned)count);
     }
     return VC_OK;
 }
@@ -78,9 +88,14 @@ static vc_status open_split(struct vc_gguf *g, vc_err *err) {
     VC_TRY(split_value(f, "split.no", &no, err));
     if (count <= 1 && no == 0) return VC_OK;
     if (count > MAX_PARTS || no >= count)
-        return vc_fail(err, VC_E_FORMAT, "%s: keys 'split.no' and 'split.count' are %llu and %llu", f->path, (unsigned long long)no, (unsigned long long)count);
-    if (no) return vc_fail(err, VC_E_INVALID, "%s: is part %u of %u; open the part -00001-of-%05u.gguf", f->path, (unsigned)(no + 1), (unsigned)count, (unsigned)count);
-    if (!f->map.p) return vc_fail(err, VC_E_UNSUPPORTED, "%s: the first of %u parts cannot be opened from memory", f->path, (unsigned)count);
+        return vc_fail(err, VC_E_FORMAT, "%s: keys 'split.no' and 'split.count' are %llu and %llu", f->path,
+                       (unsigned long long)no, (unsigned long long)count);
+    if (no)
+        return vc_fail(err, VC_E_INVALID, "%s: is part %u of %u; open the part -00001-of-%05u.gguf", f->path,
+                       (unsigned)(no + 1), (unsigned)count, (unsigned)count);
+    if (!f->map.p)
+        return vc_fail(err, VC_E_UNSUPPORTED, "%s: the first of %u parts cannot be opened from memory", f->path,
+                       (unsigned)count);
     return open_parts(g, count, err);
 }
 
@@ -91,7 +106,9 @@ static vc_status merge(struct vc_gguf *g, vc_err *err) {
     for (size_t i = 0; i < g->n_files; i++) total += g->file[i].n_tensors;
     want = total;
     VC_TRY(split_value(&g->file[0], "split.tensors.count", &want, err));
-    if (want != total) return vc_fail(err, VC_E_FORMAT, "%s: key 'split.tensors.count' is %llu, but the parts hold %llu tensors", path, (unsigned long long)want, (unsigned long long)total);
+    if (want != total)
+        return vc_fail(err, VC_E_FORMAT, "%s: key 'split.tensors.count' is %llu, but the parts hold %llu tensors",
+                       path, (unsigned long long)want, (unsigned long long)total);
     g->strings = calloc(g->file[0].n_kv + 1, sizeof *g->strings);
     g->tensor = calloc((size_t)total + 1, sizeof *g->tensor);
     g->tensor_name = calloc((size_t)total + 1, sizeof *g->tensor_name);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
- * gguf.h: GGUF files (ggml's docs/gguf.md), versions 2 and 3, single or split in -0000i-of-0000N parts: key-values here,
- * tensors through tensors.h. Everything is checked when the file is opened; values borrow from the mapping.
- * An opened vc_gguf is immutable but for the tables that vc_gguf_strings makes: call that from one thread at a time. */
+ * gguf.h: GGUF files (ggml's docs/gguf.md), versions 2 and 3, single or split in -0000i-of-0000N parts: key-values
+ * here, tensors through tensors.h. Everything is checked when the file is opened; values borrow from the mapping.
+ * An opened vc_gguf is immutable but for the tables that vc_gguf_strings makes: call that from one thread at a
+ * time. */
 #ifndef VC_IO_GGUF_H
 #define VC_IO_GGUF_H
 
@@ -51,8 +52,9 @@ size_t vc_gguf_num_kv(const struct vc_gguf *g);
 const char *vc_gguf_key(const struct vc_gguf *g, size_t i);
 const struct vc_gguf_value *vc_gguf_at(const struct vc_gguf *g, size_t i);
 
-/* Typed getters. Absent key: E_NOT_FOUND naming file and key. Wrong type or a value out of range: E_FORMAT naming file,
- * key, the type found and the type wanted. Integers are taken from any integer type whose value fits; f32 from F32 or F64. */
+/* Typed getters. Absent key: E_NOT_FOUND naming file and key. Wrong type or a value out of range: E_FORMAT naming
+ * file, key, the type found and the type wanted. Integers are taken from any integer type whose value fits; f32
+ * from F32 or F64. */
 vc_status vc_gguf_u32(const struct vc_gguf *g, const char *key, uint32_t *v, vc_err *err);
 vc_status vc_gguf_u64(const struct vc_gguf *g, const char *key, uint64_t *v, vc_err *err);
 vc_status vc_gguf_f32(const struct vc_gguf *g, const char *key, float *v, vc_err *err);
@@ -61,10 +63,11 @@ vc_status vc_gguf_str(const struct vc_gguf *g, const char *key, vc_str *v, vc_er
 /* Array of strings as a table of slices, made at the first call and owned by g. */
 vc_status vc_gguf_strings(const struct vc_gguf *g, const char *key, const vc_str **v, size_t *n, vc_err *err);
 /* Array of plain elements of exactly the type `of`: unaligned little-endian bytes, to be copied out with memcpy. */
-vc_status vc_gguf_array(const struct vc_gguf *g, const char *key, enum vc_gguf_type of, const void **data, size_t *n, vc_err *err);
+vc_status vc_gguf_array(const struct vc_gguf *g, const char *key, enum vc_gguf_type of, const void **data,
+                        size_t *n, vc_err *err);
 
-/* Element i (< a.n) of an array of integers or bools as an integer (u64 above INT64_MAX: INT64_MAX), or of any plain type
- * as a double. */
+/* Element i (< a.n) of an array of integers or bools as an integer (u64 above INT64_MAX: INT64_MAX), or of any
+ * plain type as a double. */
 int64_t vc_gguf_elem_int(const struct vc_gguf_value *array, size_t i);
 double vc_gguf_elem_f64(const struct vc_gguf_value *array, size_t i);
 

@@ -7,11 +7,14 @@
 #include "io/gguf_int.h"
 
 const char *vc_gguf_type_name(enum vc_gguf_type t) {
-    static const char *const name[VC_GGUF_NUM_TYPES] = { "u8", "i8", "u16", "i16", "u32", "i32", "f32", "bool", "string", "array", "u64", "i64", "f64" };
+    static const char *const name[VC_GGUF_NUM_TYPES] = { "u8",   "i8",     "u16",   "i16", "u32", "i32", "f32",
+                                                         "bool", "string", "array", "u64", "i64", "f64" };
     return t < VC_GGUF_NUM_TYPES ? name[t] : "unknown";
 }
 
-const struct vc_gguf_value *vc_gguf_find(const struct vc_gguf *g, const char *key) { return vc_gguf_file_find(&g->file[0], key); }
+const struct vc_gguf_value *vc_gguf_find(const struct vc_gguf *g, const char *key) {
+    return vc_gguf_file_find(&g->file[0], key);
+}
 size_t vc_gguf_num_kv(const struct vc_gguf *g) { return g->file[0].n_kv; }
 const char *vc_gguf_key(const struct vc_gguf *g, size_t i) { return g->file[0].key[i]; }
 const struct vc_gguf_value *vc_gguf_at(const struct vc_gguf *g, size_t i) { return &g->file[0].kv[i]; }
@@ -34,23 +37,32 @@ static vc_status get(const struct vc_gguf *g, const char *key, const struct vc_g
     return *v ? VC_OK : vc_fail(err, VC_E_NOT_FOUND, "%s: key '%s' is missing", vc_gguf_path(g), key);
 }
 
-static vc_status wrong(const struct vc_gguf *g, const char *key, const struct vc_gguf_value *v, const char *want, vc_err *err) {
+static vc_status wrong(const struct vc_gguf *g, const char *key, const struct vc_gguf_value *v, const char *want,
+                       vc_err *err) {
     if (v->type == VC_GGUF_ARRAY)
-        return vc_fail(err, VC_E_FORMAT, "%s: key '%s' has type array of %s, expected %s", vc_gguf_path(g), key, vc_gguf_type_name(v->a.of), want);
-    return vc_fail(err, VC_E_FORMAT, "%s: key '%s' has type %s, expected %s", vc_gguf_path(g), key, vc_gguf_type_name(v->type), want);
+        return vc_fail(err, VC_E_FORMAT, "%s: key '%s' has type array of %s, expected %s", vc_gguf_path(g), key,
+                       vc_gguf_type_name(v->a.of), want);
+    return vc_fail(err, VC_E_FORMAT, "%s: key '%s' has type %s, expected %s", vc_gguf_path(g), key,
+                   vc_gguf_type_name(v->type), want);
 }
 
 static bool is_int(enum vc_gguf_type t) { return t <= VC_GGUF_I32 || t == VC_GGUF_U64 || t == VC_GGUF_I64; }
-static bool is_signed(enum vc_gguf_type t) { return t == VC_GGUF_I8 || t == VC_GGUF_I16 || t == VC_GGUF_I32 || t == VC_GGUF_I64; }
+static bool is_signed(enum vc_gguf_type t) {
+    return t == VC_GGUF_I8 || t == VC_GGUF_I16 || t == VC_GGUF_I32 || t == VC_GGUF_I64;
+}
 
-static vc_status get_uint(const struct vc_gguf *g, const char *key, uint64_t *v, uint64_t max, const char *want, vc_err *err) {
+static vc_status get_uint(const struct vc_gguf *g, const char *key, uint64_t *v, uint64_t max, const char *want,
+                          vc_err *err) {
     const struct vc_gguf_value *x = NULL;
     uint64_t u = 0;
     VC_TRY(get(g, key, &x, err));
     if (!is_int(x->type)) return wrong(g, key, x, want, err);
     if (!vc_gguf_value_u64(x, &u) || u > max) {
-        if (is_signed(x->type)) return vc_fail(err, VC_E_FORMAT, "%s: key '%s' is %lld (%s), outside %s", vc_gguf_path(g), key, (long long)x->i, vc_gguf_type_name(x->type), want);
-        return vc_fail(err, VC_E_FORMAT, "%s: key '%s' is %llu (%s), outside %s", vc_gguf_path(g), key, (unsigned long long)x->u, vc_gguf_type_name(x->type), want);
+        if (is_signed(x->type))
+            return vc_fail(err, VC_E_FORMAT, "%s: key '%s' is %lld (%s), outside %s", vc_gguf_path(g), key,
+                           (long long)x->i, vc_gguf_type_name(x->type), want);
+        return vc_fail(err, VC_E_FORMAT, "%s: key '%s' is %llu (%s), outside %s", vc_gguf_path(g), key,
+                       (unsigned long long)x->u, vc_gguf_type_name(x->type), want);
     }
     *v = u;
     return VC_OK;
@@ -63,7 +75,9 @@ vc_status vc_gguf_u32(const struct vc_gguf *g, const char *key, uint32_t *v, vc_
     return VC_OK;
 }
 
-vc_status vc_gguf_u64(const struct vc_gguf *g, const char *key, uint64_t *v, vc_err *err) { return get_uint(g, key, v, UINT64_MAX, "u64", err); }
+vc_status vc_gguf_u64(const struct vc_gguf *g, const char *key, uint64_t *v, vc_err *err) {
+    return get_uint(g, key, v, UINT64_MAX, "u64", err);
+}
 
 vc_status vc_gguf_f32(const struct vc_gguf *g, const char *key, float *v, vc_err *err) {
     const struct vc_gguf_value *x = NULL;
@@ -111,11 +125,13 @@ vc_status vc_gguf_strings(const struct vc_gguf *g, const char *key, const vc_str
     return VC_OK;
 }
 
-vc_status vc_gguf_array(const struct vc_gguf *g, const char *key, enum vc_gguf_type of, const void **data, size_t *n, vc_err *err) {
+vc_status vc_gguf_array(const struct vc_gguf *g, const char *key, enum vc_gguf_type of, const void **data,
+                        size_t *n, vc_err *err) {
     const struct vc_gguf_value *x = NULL;
     char want[32];
     VC_TRY(get(g, key, &x, err));
-    if (of == VC_GGUF_STRING || of == VC_GGUF_ARRAY) return vc_fail(err, VC_E_INVALID, "vc_gguf_array: elements of type %s", vc_gguf_type_name(of));
+    if (of == VC_GGUF_STRING || of == VC_GGUF_ARRAY)
+        return vc_fail(err, VC_E_INVALID, "vc_gguf_array: elements of type %s", vc_gguf_type_name(of));
     snprintf(want, sizeof want, "array of %s", vc_gguf_type_name(of));
     if (x->type != VC_GGUF_ARRAY || x->a.of != of) return wrong(g, key, x, want, err);
     *data = x->a.data;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * gguf_parse.c: header, key-values and tensor infos of one GGUF file. Every read goes through take(), which knows how many bytes
- * are left; counts and lengths are compared with that before anything is allocated or looped over. */
+ * gguf_parse.c: header, key-values and tensor infos of one GGUF file. Every read goes through take(), which knows
+ * how many bytes are left; counts and lengths are compared with that before anything is allocated or looped over.
+ */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,8 +20,9 @@ struct cursor {
 };
 
 static const uint8_t elem_bytes[VC_GGUF_NUM_TYPES] = {
-    [VC_GGUF_U8] = 1, [VC_GGUF_I8] = 1, [VC_GGUF_U16] = 2, [VC_GGUF_I16] = 2, [VC_GGUF_U32] = 4, [VC_GGUF_I32] = 4, [VC_GGUF_F32] = 4,
-    [VC_GGUF_BOOL] = 1, [VC_GGUF_U64] = 8, [VC_GGUF_I64] = 8, [VC_GGUF_F64] = 8,
+    [VC_GGUF_U8] = 1,  [VC_GGUF_I8] = 1,  [VC_GGUF_U16] = 2, [VC_GGUF_I16] = 2,
+    [VC_GGUF_U32] = 4, [VC_GGUF_I32] = 4, [VC_GGUF_F32] = 4, [VC_GGUF_BOOL] = 1,
+    [VC_GGUF_U64] = 8, [VC_GGUF_I64] = 8, [VC_GGUF_F64] = 8,
 };
 
 static size_t left(const struct cursor *c) { return c->f->n - c->at; }
@@ -28,7 +30,9 @@ static size_t left(const struct cursor *c) { return c->f->n - c->at; }
 static vc_status take(struct cursor *c, const uint8_t **p, uint64_t n, const char *what) {
     *p = c->f->p;
     if (n > left(c))
-        return vc_fail(c->err, VC_E_FORMAT, "%s: offset %zu: %s%s%s needs %llu bytes, but only %zu are left (file cut short, or a wrong length)",
+        return vc_fail(c->err, VC_E_FORMAT,
+                       "%s: offset %zu: %s%s%s needs %llu bytes, but only %zu are left (file cut short, or a wrong "
+                       "length)",
                        c->f->path, c->at, c->where, c->where[0] ? ": " : "", what, (unsigned long long)n, left(c));
     *p = c->f->p + c->at;
     c->at += (size_t)n;
@@ -65,8 +69,10 @@ static vc_status take_name(struct cursor *c, const char **name, const char *what
     c->where[0] = '\0';
     VC_TRY(take_str(c, &s, what));
     if (s.n == 0 || s.n > MAX_NAME)
-        return vc_fail(c->err, VC_E_FORMAT, "%s: offset %zu: %s of %zu bytes, expected 1 to %d", c->f->path, start, what, s.n, (int)MAX_NAME);
-    if (memchr(s.p, 0, s.n)) return vc_fail(c->err, VC_E_FORMAT, "%s: offset %zu: %s holds a NUL", c->f->path, start, what);
+        return vc_fail(c->err, VC_E_FORMAT, "%s: offset %zu: %s of %zu bytes, expected 1 to %d", c->f->path, start,
+                       what, s.n, (int)MAX_NAME);
+    if (memchr(s.p, 0, s.n))
+        return vc_fail(c->err, VC_E_FORMAT, "%s: offset %zu: %s holds a NUL", c->f->path, start, what);
     char *copy = vc_arena_strndup(c->a, s.p, s.n);
     if (!copy) return vc_fail(c->err, VC_E_NOMEM, "%s: out of memory", c->f->path);
     char text[120];
@@ -80,20 +86,25 @@ static vc_status take_type(struct cursor *c, enum vc_gguf_type *t, const char *w
     uint32_t v = 0;
     VC_TRY(take_u32(c, &v, what));
     if (v >= VC_GGUF_NUM_TYPES)
-        return vc_fail(c->err, VC_E_FORMAT, "%s: offset %zu: %s: %s %u, expected 0 to %d", c->f->path, start, c->where, what, v, VC_GGUF_NUM_TYPES - 1);
+        return vc_fail(c->err, VC_E_FORMAT, "%s: offset %zu: %s: %s %u, expected 0 to %d", c->f->path, start,
+                       c->where, what, v, VC_GGUF_NUM_TYPES - 1);
     *t = (enum vc_gguf_type)v;
     return VC_OK;
 }
 
 static vc_status take_array(struct cursor *c, struct vc_gguf_value *v) {
     VC_TRY(take_type(c, &v->a.of, "element type"));
-    if (v->a.of == VC_GGUF_ARRAY) return vc_fail(c->err, VC_E_UNSUPPORTED, "%s: offset %zu: %s: an array of arrays", c->f->path, c->at - 4, c->where);
+    if (v->a.of == VC_GGUF_ARRAY)
+        return vc_fail(c->err, VC_E_UNSUPPORTED, "%s: offset %zu: %s: an array of arrays", c->f->path, c->at - 4,
+                       c->where);
     size_t start = c->at;
     VC_TRY(take_u64(c, &v->a.n, "array length"));
     uint64_t size = v->a.of == VC_GGUF_STRING ? 8 : elem_bytes[v->a.of];      /* least bytes per element */
     if (v->a.n > left(c) / size)
-        return vc_fail(c->err, VC_E_FORMAT, "%s: offset %zu: %s: array of %llu elements of type %s does not fit the %zu bytes left",
-                       c->f->path, start, c->where, (unsigned long long)v->a.n, vc_gguf_type_name(v->a.of), left(c));
+        return vc_fail(c->err, VC_E_FORMAT,
+                       "%s: offset %zu: %s: array of %llu elements of type %s does not fit the %zu bytes left",
+                       c->f->path, start, c->where, (unsigned long long)v->a.n, vc_gguf_type_name(v->a.of),
+                       left(c));
     v->a.data = c->f->p + c->at;
     if (v->a.of == VC_GGUF_STRING) {
         vc_str s;
@@ -105,7 +116,8 @@ static vc_status take_array(struct cursor *c, struct vc_gguf_value *v) {
     if (v->a.of == VC_GGUF_BOOL)
         for (uint64_t i = 0; i < v->a.n; i++)
             if (v->a.data[i] > 1)
-                return vc_fail(c->err, VC_E_FORMAT, "%s: %s: element %llu is the bool %u, expected 0 or 1", c->f->path, c->where, (unsigned long long)i, v->a.data[i]);
+                return vc_fail(c->err, VC_E_FORMAT, "%s: %s: element %llu is the bool %u, expected 0 or 1",
+                               c->f->path, c->where, (unsigned long long)i, v->a.data[i]);
     return VC_OK;
 }
 
@@ -124,7 +136,9 @@ static vc_status take_scalar(struct cursor *c, struct vc_gguf_value *v) {
     case VC_GGUF_I64: memcpy(&v->i, p, 8); break;
     case VC_GGUF_F64: memcpy(&v->f, p, 8); break;
     default:
-        if (*p > 1) return vc_fail(c->err, VC_E_FORMAT, "%s: offset %zu: %s: bool of value %u, expected 0 or 1", c->f->path, c->at - 1, c->where, *p);
+        if (*p > 1)
+            return vc_fail(c->err, VC_E_FORMAT, "%s: offset %zu: %s: bool of value %u, expected 0 or 1", c->f->path,
+                           c->at - 1, c->where, *p);
         v->u = *p;
     }
     return VC_OK;
@@ -161,14 +175,17 @@ static vc_status parse_kv(struct cursor *c) {
 
 static vc_status tensor_dtype(struct cursor *c, struct vc_tensor *t, uint32_t id) {
     static const char *const gone[] = {
-        [4] = "Q4_2", [5] = "Q4_3", [9] = "Q8_1", [15] = "Q8_K", [31] = "Q4_0_4_4", [32] = "Q4_0_4_8", [33] = "Q4_0_8_8",
-        [36] = "IQ4_NL_4_4", [37] = "IQ4_NL_4_8", [38] = "IQ4_NL_8_8",
+        [4] = "Q4_2",      [5] = "Q4_3",      [9] = "Q8_1",        [15] = "Q8_K",       [31] = "Q4_0_4_4",
+        [32] = "Q4_0_4_8", [33] = "Q4_0_8_8", [36] = "IQ4_NL_4_4", [37] = "IQ4_NL_4_8", [38] = "IQ4_NL_8_8",
     };
     t->dtype = vc_dtype_by_gguf(id);
     if (t->dtype != VC_NO_DTYPE) return VC_OK;
     if (id < VC_ARRAY_LEN(gone) && gone[id])
-        return vc_fail(c->err, VC_E_FORMAT, "%s: offset %zu: %s: type %u (%s) is not a storage format of GGUF (any more)", c->f->path, c->at - 4, c->where, id, gone[id]);
-    return vc_fail(c->err, VC_E_UNSUPPORTED, "%s: offset %zu: %s: unknown type %u", c->f->path, c->at - 4, c->where, id);
+        return vc_fail(c->err, VC_E_FORMAT,
+                       "%s: offset %zu: %s: type %u (%s) is not a storage format of GGUF (any more)", c->f->path,
+                       c->at - 4, c->where, id, gone[id]);
+    return vc_fail(c->err, VC_E_UNSUPPORTED, "%s: offset %zu: %s: unknown type %u", c->f->path, c->at - 4, c->where,
+                   id);
 }
 
 /* Dims outermost first; the number of values must fit 63 bits, the innermost dimension be whole blocks. */
@@ -177,12 +194,16 @@ static vc_status tensor_size(struct cursor *c, struct vc_tensor *t, const uint64
     uint64_t n = 1, row = t->n_dims ? ne[0] : 1;
     for (uint32_t i = 0; i < t->n_dims; i++) {
         if (ne[i] > INT64_MAX || vc_ckd_mul(&n, n, ne[i]) || n > INT64_MAX)
-            return vc_fail(c->err, VC_E_FORMAT, "%s: %s: dimension %u is %llu: the number of values is negative or overflows", c->f->path, c->where, i, (unsigned long long)ne[i]);
+            return vc_fail(c->err, VC_E_FORMAT,
+                           "%s: %s: dimension %u is %llu: the number of values is negative or overflows",
+                           c->f->path, c->where, i, (unsigned long long)ne[i]);
         t->dims[t->n_dims - 1 - i] = ne[i];
     }
     if (row % info->block)
-        return vc_fail(c->err, VC_E_FORMAT, "%s: %s: rows of %llu values, expected a multiple of %u for %s", c->f->path, c->where, (unsigned long long)row, info->block, info->name);
-    if (vc_dtype_bytes(t->dtype, n, &t->bytes)) return vc_fail(c->err, VC_E_FORMAT, "%s: %s: its size in bytes overflows", c->f->path, c->where);
+        return vc_fail(c->err, VC_E_FORMAT, "%s: %s: rows of %llu values, expected a multiple of %u for %s",
+                       c->f->path, c->where, (unsigned long long)row, info->block, info->name);
+    if (vc_dtype_bytes(t->dtype, n, &t->bytes))
+        return vc_fail(c->err, VC_E_FORMAT, "%s: %s: its size in bytes overflows", c->f->path, c->where);
     return VC_OK;
 }
 
@@ -198,7 +219,8 @@ static vc_status parse_tensor(struct cursor *c) {
     VC_TRY(take_name(c, &t->name, "tensor"));
     VC_TRY(take_u32(c, &t->n_dims, "number of dimensions"));
     if (t->n_dims > MAX_GGUF_DIMS)
-        return vc_fail(c->err, VC_E_FORMAT, "%s: offset %zu: %s: %u dimensions, expected at most %d", f->path, c->at - 4, c->where, t->n_dims, (int)MAX_GGUF_DIMS);
+        return vc_fail(c->err, VC_E_FORMAT, "%s: offset %zu: %s: %u dimensions, expected at most %d", f->path,
+                       c->at - 4, c->where, t->n_dims, (int)MAX_GGUF_DIMS);
     for (uint32_t i = 0; i < t->n_dims; i++) VC_TRY(take_u64(c, &ne[i], "dimension"));
     VC_TRY(take_u32(c, &id, "type"));
     VC_TRY(tensor_dtype(c, t, id));
@@ -214,16 +236,19 @@ static vc_status parse_header(struct cursor *c, uint64_t *n_tensors, uint64_t *n
     char text[32];
     VC_TRY(take(c, &magic, 4, "magic"));
     if (memcmp(magic, "GGUF", 4))
-        return vc_fail(c->err, VC_E_FORMAT, "%s: begins with '%s', expected 'GGUF'", f->path, vc_printable(text, sizeof text, (const char *)magic, 4));
+        return vc_fail(c->err, VC_E_FORMAT, "%s: begins with '%s', expected 'GGUF'", f->path,
+                       vc_printable(text, sizeof text, (const char *)magic, 4));
     VC_TRY(take_u32(c, &f->version, "version"));
     if (f->version != 2 && f->version != 3) {
         bool swapped = (f->version & 0xFFFFu) == 0 && f->version;
-        return vc_fail(c->err, VC_E_UNSUPPORTED, "%s: GGUF version %u%s, expected 2 or 3", f->path, swapped ? f->version >> 24 : f->version, swapped ? " in big-endian byte order" : "");
+        return vc_fail(c->err, VC_E_UNSUPPORTED, "%s: GGUF version %u%s, expected 2 or 3", f->path,
+                       swapped ? f->version >> 24 : f->version, swapped ? " in big-endian byte order" : "");
     }
     VC_TRY(take_u64(c, n_tensors, "number of tensors"));
     VC_TRY(take_u64(c, n_kv, "number of key-values"));
     if (*n_tensors > f->n / MIN_TENSOR || *n_kv > f->n / MIN_KV)
-        return vc_fail(c->err, VC_E_FORMAT, "%s: offset 8: %llu tensors and %llu key-values cannot fit a file of %zu bytes", f->path,
+        return vc_fail(c->err, VC_E_FORMAT,
+                       "%s: offset 8: %llu tensors and %llu key-values cannot fit a file of %zu bytes", f->path,
                        (unsigned long long)*n_tensors, (unsigned long long)*n_kv, f->n);
     return VC_OK;
 }
@@ -233,9 +258,12 @@ static vc_status read_alignment(struct cursor *c) {
     const struct vc_gguf_value *v = vc_gguf_file_find(f, "general.alignment");
     f->align = DEFAULT_ALIGN;
     if (!v) return VC_OK;
-    if (v->type != VC_GGUF_U32) return vc_fail(c->err, VC_E_FORMAT, "%s: key 'general.alignment' has type %s, expected u32", f->path, vc_gguf_type_name(v->type));
+    if (v->type != VC_GGUF_U32)
+        return vc_fail(c->err, VC_E_FORMAT, "%s: key 'general.alignment' has type %s, expected u32", f->path,
+                       vc_gguf_type_name(v->type));
     if (v->u == 0 || (v->u & (v->u - 1)))
-        return vc_fail(c->err, VC_E_FORMAT, "%s: key 'general.alignment' is %llu, expected a power of two", f->path, (unsigned long long)v->u);
+        return vc_fail(c->err, VC_E_FORMAT, "%s: key 'general.alignment' is %llu, expected a power of two", f->path,
+                       (unsigned long long)v->u);
     f->align = v->u;
     return VC_OK;
 }
@@ -245,11 +273,14 @@ static int by_offset(const void *pa, const void *pb) {
     return a->offset != b->offset ? (a->offset < b->offset ? -1 : 1) : (a->bytes > b->bytes) - (a->bytes < b->bytes);
 }
 
-static vc_status overlap(const struct vc_gguf_file *f, const struct vc_tensor *a, const struct vc_tensor *b, vc_err *err) {
+static vc_status overlap(const struct vc_gguf_file *f, const struct vc_tensor *a, const struct vc_tensor *b,
+                         vc_err *err) {
     char na[120], nb[120];
-    return vc_fail(err, VC_E_FORMAT, "%s: tensor '%s' at offset %llu overlaps tensor '%s' (offset %llu, %llu bytes)", f->path,
+    return vc_fail(err, VC_E_FORMAT,
+                   "%s: tensor '%s' at offset %llu overlaps tensor '%s' (offset %llu, %llu bytes)", f->path,
                    vc_printable(nb, sizeof nb, b->name, strlen(b->name)), (unsigned long long)b->offset,
-                   vc_printable(na, sizeof na, a->name, strlen(a->name)), (unsigned long long)a->offset, (unsigned long long)a->bytes);
+                   vc_printable(na, sizeof na, a->name, strlen(a->name)), (unsigned long long)a->offset,
+                   (unsigned long long)a->bytes);
 }
 
 static vc_status check_overlap(struct vc_gguf_file *f, vc_err *err) {
@@ -273,17 +304,23 @@ static vc_status place_tensors(struct cursor *c) {
     if (!f->n_tensors) return VC_OK;
     f->data_start = vc_round_up(c->at, f->align);
     if (f->data_start > f->n)
-        return vc_fail(c->err, VC_E_FORMAT, "%s: tensor data would begin at offset %llu, past the end of the file (%zu bytes)", f->path, (unsigned long long)f->data_start, f->n);
+        return vc_fail(c->err, VC_E_FORMAT,
+                       "%s: tensor data would begin at offset %llu, past the end of the file (%zu bytes)", f->path,
+                       (unsigned long long)f->data_start, f->n);
     uint64_t size = f->n - f->data_start;
     for (size_t i = 0; i < f->n_tensors; i++) {
         struct vc_tensor *t = &f->tensor[i];
         char text[120];
         vc_printable(text, sizeof text, t->name, strlen(t->name));
         if (t->offset % f->align)
-            return vc_fail(c->err, VC_E_FORMAT, "%s: tensor '%s': offset %llu is no multiple of the alignment %llu", f->path, text, (unsigned long long)t->offset, (unsigned long long)f->align);
+            return vc_fail(c->err, VC_E_FORMAT, "%s: tensor '%s': offset %llu is no multiple of the alignment %llu",
+                           f->path, text, (unsigned long long)t->offset, (unsigned long long)f->align);
         if (t->offset > size || t->bytes > size - t->offset)
-            return vc_fail(c->err, VC_E_FORMAT, "%s: tensor '%s': %llu bytes at data offset %llu reach past the end: the data section has %llu bytes (file cut short?)",
-                           f->path, text, (unsigned long long)t->bytes, (unsigned long long)t->offset, (unsigned long long)size);
+            return vc_fail(c->err, VC_E_FORMAT,
+                           "%s: tensor '%s': %llu bytes at data offset %llu reach past the end: the data section "
+                           "has %llu bytes (file cut short?)",
+                           f->path, text, (unsigned long long)t->bytes, (unsigned long long)t->offset,
+                           (unsigned long long)size);
         t->offset += f->data_start;
         t->data = f->p + t->offset;
     }
@@ -301,7 +338,8 @@ vc_status vc_gguf_parse(struct vc_gguf_file *f, struct vc_arena *a, vc_err *err)
     if (r < 0) return vc_fail(err, VC_E_NOMEM, "%s: out of memory", f->path);
     if (r) {
         char text[120];
-        return vc_fail(err, VC_E_FORMAT, "%s: key '%s' is there twice", f->path, vc_printable(text, sizeof text, f->key[dup], strlen(f->key[dup])));
+        return vc_fail(err, VC_E_FORMAT, "%s: key '%s' is there twice", f->path,
+                       vc_printable(text, sizeof text, f->key[dup], strlen(f->key[dup])));
     }
     VC_TRY(read_alignment(&c));
     for (uint64_t i = 0; i < n_tensors; i++) VC_TRY(parse_tensor(&c));

@@ -22,7 +22,8 @@ static bool too_long(const char *p, size_t n) {
 }
 
 static size_t number_end(const char *p, size_t at, size_t n) {
-    while (at < n && (digit(p[at]) || p[at] == '-' || p[at] == '+' || p[at] == '.' || p[at] == 'e' || p[at] == 'E')) at++;
+    while (at < n && (digit(p[at]) || p[at] == '-' || p[at] == '+' || p[at] == '.' || p[at] == 'e' || p[at] == 'E'))
+        at++;
     return at;
 }
 
@@ -81,7 +82,8 @@ vc_status vc_json_parse(json_t **out, const char *text, size_t n, const char *na
     if (s.deep_at != SIZE_MAX) {
         int line, column;
         position(text, s.deep_at, &line, &column);
-        return vc_fail(err, VC_E_FORMAT, "%s:%d:%d: nested more than %d levels deep", name, line, column, (int)VC_JSON_MAX_DEPTH);
+        return vc_fail(err, VC_E_FORMAT, "%s:%d:%d: nested more than %d levels deep", name, line, column,
+                       (int)VC_JSON_MAX_DEPTH);
     }
     if (s.long_ints) {
         scan(text, n, &copy);
@@ -96,7 +98,8 @@ vc_status vc_json_parse(json_t **out, const char *text, size_t n, const char *na
     vc_buf_free(&copy);
     if (*out) return VC_OK;
     vc_status status = json_error_code(&e) == json_error_out_of_memory ? VC_E_NOMEM : VC_E_FORMAT;
-    return vc_fail(err, status, "%s:%d:%d: %s", name, e.line < 1 ? 1 : e.line, e.column < 0 ? 0 : e.column, vc_printable(what, sizeof what, e.text, strlen(e.text)));
+    return vc_fail(err, status, "%s:%d:%d: %s", name, e.line < 1 ? 1 : e.line, e.column < 0 ? 0 : e.column,
+                   vc_printable(what, sizeof what, e.text, strlen(e.text)));
 }
 
 vc_status vc_json_load(json_t **out, const char *path, vc_err *err) {

@@ -76,7 +76,8 @@ static vc_status get_bool(const json_t *root, const char *path, bool *v, int nee
 }
 
 /* An integer, or a real that is a whole number, as int64 (*negative false) or as uint64 above INT64_MAX. */
-static vc_status get_whole(const json_t *root, const char *path, const char *want, int need, bool *there, int64_t *i, uint64_t *u, vc_err *err) {
+static vc_status get_whole(const json_t *root, const char *path, const char *want, int need, bool *there,
+                           int64_t *i, uint64_t *u, vc_err *err) {
     json_t *x = NULL;
     *there = false;
     VC_TRY(get(root, path, want, need, &x, err));
@@ -86,7 +87,8 @@ static vc_status get_whole(const json_t *root, const char *path, const char *wan
         *u = *i >= 0 ? (uint64_t)*i : 0;
     } else if (json_is_real(x)) {
         double d = json_real_value(x);
-        if (!(d >= -0x1p63 && d < 0x1p64) || d != floor(d)) return vc_fail(err, VC_E_FORMAT, "key '%s' is %g, expected %s", path, d, want);
+        if (!(d >= -0x1p63 && d < 0x1p64) || d != floor(d))
+            return vc_fail(err, VC_E_FORMAT, "key '%s' is %g, expected %s", path, d, want);
         *i = d < 0x1p63 ? (int64_t)d : INT64_MAX;
         *u = d >= 0 ? (uint64_t)d : 0;
     } else {
@@ -102,7 +104,9 @@ static vc_status get_i64(const json_t *root, const char *path, int64_t *v, int n
     uint64_t u = 0;
     VC_TRY(get_whole(root, path, "an integer", need, &there, &i, &u, err));
     if (!there) return VC_OK;
-    if (i >= 0 && u > INT64_MAX) return vc_fail(err, VC_E_FORMAT, "key '%s' is %llu, expected an integer below 2^63", path, (unsigned long long)u);
+    if (i >= 0 && u > INT64_MAX)
+        return vc_fail(err, VC_E_FORMAT, "key '%s' is %llu, expected an integer below 2^63", path,
+                       (unsigned long long)u);
     *v = i;
     return VC_OK;
 }
@@ -113,13 +117,18 @@ static vc_status get_uint(const json_t *root, const char *path, uint64_t *v, uin
     uint64_t u = 0;
     VC_TRY(get_whole(root, path, "an integer of 0 or more", need, &there, &i, &u, err));
     if (!there) return VC_OK;
-    if (i < 0) return vc_fail(err, VC_E_FORMAT, "key '%s' is %lld, expected an integer of 0 or more", path, (long long)i);
-    if (u > max) return vc_fail(err, VC_E_FORMAT, "key '%s' is %llu, expected at most %llu", path, (unsigned long long)u, (unsigned long long)max);
+    if (i < 0)
+        return vc_fail(err, VC_E_FORMAT, "key '%s' is %lld, expected an integer of 0 or more", path, (long long)i);
+    if (u > max)
+        return vc_fail(err, VC_E_FORMAT, "key '%s' is %llu, expected at most %llu", path, (unsigned long long)u,
+                       (unsigned long long)max);
     *v = u;
     return VC_OK;
 }
 
-static vc_status get_u64(const json_t *root, const char *path, uint64_t *v, int need, vc_err *err) { return get_uint(root, path, v, UINT64_MAX, need, err); }
+static vc_status get_u64(const json_t *root, const char *path, uint64_t *v, int need, vc_err *err) {
+    return get_uint(root, path, v, UINT64_MAX, need, err);
+}
 
 static vc_status get_u32(const json_t *root, const char *path, uint32_t *v, int need, vc_err *err) {
     uint64_t u = *v;
@@ -140,7 +149,8 @@ static vc_status get_f64(const json_t *root, const char *path, double *v, int ne
 static vc_status get_f32(const json_t *root, const char *path, float *v, int need, vc_err *err) {
     double d = (double)*v;
     VC_TRY(get_f64(root, path, &d, need, err));
-    if (fabs(d) > 3.4028235677973366e38) return vc_fail(err, VC_E_FORMAT, "key '%s' is %g, expected a number within the range of f32", path, d);
+    if (fabs(d) > 3.4028235677973366e38)
+        return vc_fail(err, VC_E_FORMAT, "key '%s' is %g, expected a number within the range of f32", path, d);
     *v = (float)d;
     return VC_OK;
 }
@@ -163,23 +173,59 @@ static vc_status get_arr(const json_t *root, const char *path, json_t **v, int n
     return VC_OK;
 }
 
-vc_status vc_json_str(const json_t *r, const char *p, vc_str *v, vc_err *err) { return get_str(r, p, v, REQUIRED, err); }
-vc_status vc_json_bool(const json_t *r, const char *p, bool *v, vc_err *err) { return get_bool(r, p, v, REQUIRED, err); }
-vc_status vc_json_i64(const json_t *r, const char *p, int64_t *v, vc_err *err) { return get_i64(r, p, v, REQUIRED, err); }
-vc_status vc_json_u64(const json_t *r, const char *p, uint64_t *v, vc_err *err) { return get_u64(r, p, v, REQUIRED, err); }
-vc_status vc_json_f64(const json_t *r, const char *p, double *v, vc_err *err) { return get_f64(r, p, v, REQUIRED, err); }
-vc_status vc_json_obj(const json_t *r, const char *p, json_t **v, vc_err *err) { return get_obj(r, p, v, REQUIRED, err); }
-vc_status vc_json_arr(const json_t *r, const char *p, json_t **v, vc_err *err) { return get_arr(r, p, v, REQUIRED, err); }
+vc_status vc_json_str(const json_t *r, const char *p, vc_str *v, vc_err *err) {
+    return get_str(r, p, v, REQUIRED, err);
+}
+vc_status vc_json_bool(const json_t *r, const char *p, bool *v, vc_err *err) {
+    return get_bool(r, p, v, REQUIRED, err);
+}
+vc_status vc_json_i64(const json_t *r, const char *p, int64_t *v, vc_err *err) {
+    return get_i64(r, p, v, REQUIRED, err);
+}
+vc_status vc_json_u64(const json_t *r, const char *p, uint64_t *v, vc_err *err) {
+    return get_u64(r, p, v, REQUIRED, err);
+}
+vc_status vc_json_f64(const json_t *r, const char *p, double *v, vc_err *err) {
+    return get_f64(r, p, v, REQUIRED, err);
+}
+vc_status vc_json_obj(const json_t *r, const char *p, json_t **v, vc_err *err) {
+    return get_obj(r, p, v, REQUIRED, err);
+}
+vc_status vc_json_arr(const json_t *r, const char *p, json_t **v, vc_err *err) {
+    return get_arr(r, p, v, REQUIRED, err);
+}
 /* u32 and f32 start from a value of their own: *v need not be set by the caller of a required getter. */
-vc_status vc_json_u32(const json_t *r, const char *p, uint32_t *v, vc_err *err) { return *v = 0, get_u32(r, p, v, REQUIRED, err); }
-vc_status vc_json_f32(const json_t *r, const char *p, float *v, vc_err *err) { return *v = 0, get_f32(r, p, v, REQUIRED, err); }
+vc_status vc_json_u32(const json_t *r, const char *p, uint32_t *v, vc_err *err) {
+    return *v = 0, get_u32(r, p, v, REQUIRED, err);
+}
+vc_status vc_json_f32(const json_t *r, const char *p, float *v, vc_err *err) {
+    return *v = 0, get_f32(r, p, v, REQUIRED, err);
+}
 
-vc_status vc_json_opt_str(const json_t *r, const char *p, vc_str *v, vc_err *err) { return get_str(r, p, v, OPTIONAL, err); }
-vc_status vc_json_opt_bool(const json_t *r, const char *p, bool *v, vc_err *err) { return get_bool(r, p, v, OPTIONAL, err); }
-vc_status vc_json_opt_i64(const json_t *r, const char *p, int64_t *v, vc_err *err) { return get_i64(r, p, v, OPTIONAL, err); }
-vc_status vc_json_opt_u64(const json_t *r, const char *p, uint64_t *v, vc_err *err) { return get_u64(r, p, v, OPTIONAL, err); }
-vc_status vc_json_opt_u32(const json_t *r, const char *p, uint32_t *v, vc_err *err) { return get_u32(r, p, v, OPTIONAL, err); }
-vc_status vc_json_opt_f64(const json_t *r, const char *p, double *v, vc_err *err) { return get_f64(r, p, v, OPTIONAL, err); }
-vc_status vc_json_opt_f32(const json_t *r, const char *p, float *v, vc_err *err) { return get_f32(r, p, v, OPTIONAL, err); }
-vc_status vc_json_opt_obj(const json_t *r, const char *p, json_t **v, vc_err *err) { return get_obj(r, p, v, OPTIONAL, err); }
-vc_status vc_json_opt_arr(const json_t *r, const char *p, json_t **v, vc_err *err) { return get_arr(r, p, v, OPTIONAL, err); }
+vc_status vc_json_opt_str(const json_t *r, const char *p, vc_str *v, vc_err *err) {
+    return get_str(r, p, v, OPTIONAL, err);
+}
+vc_status vc_json_opt_bool(const json_t *r, const char *p, bool *v, vc_err *err) {
+    return get_bool(r, p, v, OPTIONAL, err);
+}
+vc_status vc_json_opt_i64(const json_t *r, const char *p, int64_t *v, vc_err *err) {
+    return get_i64(r, p, v, OPTIONAL, err);
+}
+vc_status vc_json_opt_u64(const json_t *r, const char *p, uint64_t *v, vc_err *err) {
+    return get_u64(r, p, v, OPTIONAL, err);
+}
+vc_status vc_json_opt_u32(const json_t *r, const char *p, uint32_t *v, vc_err *err) {
+    return get_u32(r, p, v, OPTIONAL, err);
+}
+vc_status vc_json_opt_f64(const json_t *r, const char *p, double *v, vc_err *err) {
+    return get_f64(r, p, v, OPTIONAL, err);
+}
+vc_status vc_json_opt_f32(const json_t *r, const char *p, float *v, vc_err *err) {
+    return get_f32(r, p, v, OPTIONAL, err);
+}
+vc_status vc_json_opt_obj(const json_t *r, const char *p, json_t **v, vc_err *err) {
+    return get_obj(r, p, v, OPTIONAL, err);
+}
+vc_status vc_json_opt_arr(const json_t *r, const char *p, json_t **v, vc_err *err) {
+    return get_arr(r, p, v, OPTIONAL, err);
+}

@@ -6,7 +6,9 @@
 
 #include "num/digits.h"
 
-void vc_jo_init(struct vc_json_out *w, struct vc_buf *b, int flags) { *w = (struct vc_json_out){ .b = b, .flags = flags }; }
+void vc_jo_init(struct vc_json_out *w, struct vc_buf *b, int flags) {
+    *w = (struct vc_json_out){ .b = b, .flags = flags };
+}
 
 static void line(struct vc_json_out *w) {
     if (!(w->flags & VC_JSON_PRETTY)) return;
@@ -117,8 +119,8 @@ static void add_escape(struct vc_buf *b, unsigned char c) {
     }
 }
 
-/* Length of the invalid sequence at s: its longest beginning that could be completed, at least 1 (Unicode 15, 3.9, U+FFFD
- * substitution of maximal subparts). */
+/* Length of the invalid sequence at s: its longest beginning that could be completed, at least 1 (Unicode 15, 3.9,
+ * U+FFFD substitution of maximal subparts). */
 static size_t bad_length(const char *s, size_t n) {
     size_t k = 1;
     while (k < n && k < 3 && vc_utf8_partial(s, k + 1) == k + 1) k++;

@@ -32,7 +32,8 @@ void vc_jo_int(struct vc_json_out *w, int64_t v);
 void vc_jo_uint(struct vc_json_out *w, uint64_t v);
 void vc_jo_bool(struct vc_json_out *w, bool v);
 void vc_jo_null(struct vc_json_out *w);
-void vc_jo_f32(struct vc_json_out *w, float v);     /* reads back to the same f32, also through an f64; NaN, Inf: null */
+void vc_jo_f32(struct vc_json_out *w,
+               float v); /* reads back to the same f32, also through an f64; NaN, Inf: null */
 void vc_jo_f64(struct vc_json_out *w, double v);
 void vc_jo_raw(struct vc_json_out *w, const char *json, size_t n);     /* a finished value, as it is */
 

@@ -20,11 +20,15 @@ vc_status vc_map_check(const void *data, size_t n, const char *name, vc_err *err
     const char *p = data;
     if (n == 0) return vc_fail(err, VC_E_FORMAT, "%s: the file is empty", name);
     if (n >= sizeof lfs - 1 && !memcmp(p, lfs, sizeof lfs - 1))
-        return vc_fail(err, VC_E_FORMAT, "%s: this is a Git LFS pointer, not the file itself; run `git lfs pull` in its repository", name);
+        return vc_fail(err, VC_E_FORMAT,
+                       "%s: this is a Git LFS pointer, not the file itself; run `git lfs pull` in its repository",
+                       name);
     size_t at = n >= 3 && !memcmp(p, "\xEF\xBB\xBF", 3) ? 3 : 0;
     while (at < n && at < 64 && (p[at] == ' ' || p[at] == '\n' || p[at] == '\r' || p[at] == '\t')) at++;
-    if (starts_nocase(p + at, n - at, "<!doctype html") || starts_nocase(p + at, n - at, "<html") || starts_nocase(p + at, n - at, "<?xml"))
-        return vc_fail(err, VC_E_FORMAT, "%s: this is a web page (an error page of a download?), not a model file", name);
+    if (starts_nocase(p + at, n - at, "<!doctype html") || starts_nocase(p + at, n - at, "<html") ||
+        starts_nocase(p + at, n - at, "<?xml"))
+        return vc_fail(err, VC_E_FORMAT, "%s: this is a web page (an error page of a download?), not a model file",
+                       name);
     return VC_OK;
 }
 

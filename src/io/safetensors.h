@@ -16,9 +16,10 @@ struct vc_safetensors {
     size_t n_meta;
 };
 
-/* Parses the whole file p[0…n). Arrays and names come from the arena; `file` of each tensor is 0. name is for errors. */
-vc_status vc_safetensors_parse(struct vc_safetensors *out, struct vc_arena *a, const void *p, size_t n, const char *name,
-                               vc_err *err);
+/* Parses the whole file p[0…n). Arrays and names come from the arena; `file` of each tensor is 0. name is for
+ * errors. */
+vc_status vc_safetensors_parse(struct vc_safetensors *out, struct vc_arena *a, const void *p, size_t n,
+                               const char *name, vc_err *err);
 
 /* Writes name, dtype, n_dims, dims and data of n tensors in this order, to path.tmp first, then renamed over path. */
 vc_status vc_safetensors_write(const char *path, const struct vc_tensor *v, size_t n, vc_err *err);

@@ -18,10 +18,13 @@ static vc_status make_header(struct vc_buf *b, const struct vc_tensor *v, size_t
     for (size_t i = 0; i < n; i++) {
         uint64_t elems = 1, bytes, end;
         for (uint32_t k = 0; k < v[i].n_dims; k++)
-            if (vc_ckd_mul(&elems, elems, v[i].dims[k])) return vc_fail(err, VC_E_INVALID, "%s: tensor '%s': its size overflows", path, v[i].name);
+            if (vc_ckd_mul(&elems, elems, v[i].dims[k]))
+                return vc_fail(err, VC_E_INVALID, "%s: tensor '%s': its size overflows", path, v[i].name);
         if (v[i].dtype >= VC_NUM_DTYPES || !vc_dtype_info(v[i].dtype)->safetensors[0])
-            return vc_fail(err, VC_E_UNSUPPORTED, "%s: tensor '%s': safetensors has no format %s", path, v[i].name, vc_dtype_name(v[i].dtype));
-        if (vc_dtype_bytes(v[i].dtype, elems, &bytes) || vc_ckd_add(&end, at, bytes)) return vc_fail(err, VC_E_INVALID, "%s: tensor '%s': its size overflows", path, v[i].name);
+            return vc_fail(err, VC_E_UNSUPPORTED, "%s: tensor '%s': safetensors has no format %s", path, v[i].name,
+                           vc_dtype_name(v[i].dtype));
+        if (vc_dtype_bytes(v[i].dtype, elems, &bytes) || vc_ckd_add(&end, at, bytes))
+            return vc_fail(err, VC_E_INVALID, "%s: tensor '%s': its size overflows", path, v[i].name);
         vc_jo_key(&w, v[i].name);
         vc_jo_begin_obj(&w);
         vc_jo_key(&w, "dtype");
@@ -57,7 +60,8 @@ static bool write_all(FILE *f, const struct vc_buf *header, const struct vc_tens
     return true;
 }
 
-static vc_status write_file(const char *path, const char *tmp, const struct vc_buf *header, const struct vc_tensor *v, size_t n, vc_err *err) {
+static vc_status write_file(const char *path, const char *tmp, const struct vc_buf *header,
+                            const struct vc_tensor *v, size_t n, vc_err *err) {
     FILE *f = fopen(tmp, "wb");
     if (!f) return vc_fail(err, VC_E_IO, "%s: %s", tmp, strerror(errno));
     bool ok = write_all(f, header, v, n);

@@ -24,7 +24,9 @@ struct vc_tensors {
     struct vc_names index;
 };
 
-static vc_status no_memory(const char *path, vc_err *err) { return vc_fail(err, VC_E_NOMEM, "%s: out of memory", path); }
+static vc_status no_memory(const char *path, vc_err *err) {
+    return vc_fail(err, VC_E_NOMEM, "%s: out of memory", path);
+}
 
 vc_status vc_tensors_open_gguf(struct vc_tensors **out, const struct vc_gguf *g, vc_err *err) {
     struct vc_tensors *t = calloc(1, sizeof *t);
@@ -83,7 +85,8 @@ static vc_status build_index(struct vc_tensors *t, const char *path, vc_err *err
     vc_printable(text, sizeof text, t->name[dup], strlen(t->name[dup]));
     size_t first = 0;
     while (strcmp(t->name[first], t->name[dup])) first++;
-    return vc_fail(err, VC_E_FORMAT, "tensor '%s' is in two files: %s and %s", text, t->part[t->v[first].file].path, t->part[t->v[dup].file].path);
+    return vc_fail(err, VC_E_FORMAT, "tensor '%s' is in two files: %s and %s", text, t->part[t->v[first].file].path,
+                   t->part[t->v[dup].file].path);
 }
 
 /* ---- folders ---- */
@@ -134,7 +137,8 @@ static vc_status list_index(struct vc_tensors *t, const char *path, json_t *map,
     json_object_foreach(map, key, v) {
         char text[120];
         if (!plain_name(v))
-            return vc_fail(err, VC_E_FORMAT, "%s: 'weight_map.%s' is not the name of a file in this folder", path, vc_printable(text, sizeof text, key, strlen(key)));
+            return vc_fail(err, VC_E_FORMAT, "%s: 'weight_map.%s' is not the name of a file in this folder", path,
+                           vc_printable(text, sizeof text, key, strlen(key)));
         if (!list_add(l, json_string_value(v))) return no_memory(path, err);
     }
     if (!l->n) return vc_fail(err, VC_E_FORMAT, "%s: 'weight_map' is empty", path);
@@ -155,7 +159,8 @@ static vc_status check_index(const struct vc_tensors *t, const char *path, json_
         const char *file = i == SIZE_MAX ? NULL : t->part[t->v[i].file].path, *slash = file ? strrchr(file, '/') : NULL;
         if (file && !strcmp(slash ? slash + 1 : file, json_string_value(v))) continue;
         char text[120];
-        return vc_fail(err, VC_E_FORMAT, "%s: tensor '%s' is not in '%s', where 'weight_map' says it is", path, vc_printable(text, sizeof text, key, strlen(key)), json_string_value(v));
+        return vc_fail(err, VC_E_FORMAT, "%s: tensor '%s' is not in '%s', where 'weight_map' says it is", path,
+                       vc_printable(text, sizeof text, key, strlen(key)), json_string_value(v));
     }
     return VC_OK;
 }
@@ -171,7 +176,8 @@ static vc_status add_all(struct vc_tensors *t, const char *folder, const struct 
     return build_index(t, folder, err);
 }
 
-static vc_status open_indexed(struct vc_tensors *t, const char *folder, const char *index, struct list *l, vc_err *err) {
+static vc_status open_indexed(struct vc_tensors *t, const char *folder, const char *index, struct list *l,
+                              vc_err *err) {
     json_t *root = NULL, *map = NULL;
     VC_TRY(vc_json_load(&root, index, err));
     vc_status s = vc_json_obj(root, "weight_map", &map, err);
@@ -225,9 +231,13 @@ const struct vc_tensor *vc_tensors_find(const struct vc_tensors *t, const char *
 }
 
 size_t vc_tensors_count(const struct vc_tensors *t) { return t->g ? t->g->n_tensors : t->n; }
-const struct vc_tensor *vc_tensors_at(const struct vc_tensors *t, size_t i) { return t->g ? &t->g->tensor[i] : &t->v[i]; }
+const struct vc_tensor *vc_tensors_at(const struct vc_tensors *t, size_t i) {
+    return t->g ? &t->g->tensor[i] : &t->v[i];
+}
 size_t vc_tensors_num_files(const struct vc_tensors *t) { return t->g ? t->g->n_files : t->n_parts; }
-const char *vc_tensors_file(const struct vc_tensors *t, size_t i) { return t->g ? t->g->file[i].path : t->part[i].path; }
+const char *vc_tensors_file(const struct vc_tensors *t, size_t i) {
+    return t->g ? t->g->file[i].path : t->part[i].path;
+}
 
 void vc_tensors_drop(const struct vc_tensors *t, const struct vc_tensor *x) {
     vc_map_drop(t->g ? &t->g->file[x->file].map : &t->part[x->file].map, x->offset, x->bytes);

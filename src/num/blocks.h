@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * blocks.h: the packed layouts of GGUF's block formats (ggml-common.h) and the small decodings that kernels share.
- * All members are bytes, so the structs have alignment 1 and may lie anywhere in a file; 16-bit scales are little-endian f16. */
+ * All members are bytes, so the structs have alignment 1 and may lie anywhere in a file; 16-bit scales are
+ * little-endian f16. */
 #ifndef VC_NUM_BLOCKS_H
 #define VC_NUM_BLOCKS_H
 

@@ -78,8 +78,8 @@ static int big_cmp_sum(const struct big *a, const struct big *b, const struct bi
     return big_cmp(&t, c);
 }
 
-/* v = f 2^e. low_half: f is a power of two, its neighbour below half as far as the one above. closed: the interval's ends
- * themselves round to v. guard > 0 takes the 2^-guard-th part off the interval. */
+/* v = f 2^e. low_half: f is a power of two, its neighbour below half as far as the one above. closed: the
+ * interval's ends themselves round to v. guard > 0 takes the 2^-guard-th part off the interval. */
 struct value { uint64_t f; int e; bool low_half, closed; int guard; };
 struct digits { uint8_t d[24]; int n, point; bool close; };     /* 0.d0d1d2… 10^point */
 

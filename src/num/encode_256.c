@@ -58,11 +58,14 @@ static void encode_q2_k(const float *x, struct vc_q2_k *b) {
     }
     float max_scale = largest(scale, 16), max_min = largest(min, 16);
     float is = max_scale > 0 ? 15.0f / max_scale : 0, im = max_min > 0 ? 15.0f / max_min : 0;
-    for (int s = 0; s < 16; s++) b->scales[s] = (uint8_t)(clamp(vc_fit_nearest(is * scale[s]), 0, 15) | clamp(vc_fit_nearest(im * min[s]), 0, 15) << 4);
+    for (int s = 0; s < 16; s++)
+        b->scales[s] =
+            (uint8_t)(clamp(vc_fit_nearest(is * scale[s]), 0, 15) | clamp(vc_fit_nearest(im * min[s]), 0, 15) << 4);
     vc_store_f16(b->d, max_scale / 15.0f);
     vc_store_f16(b->dmin, max_min / 15.0f);
     for (int s = 0; s < 16; s++)
-        requantize(x + 16 * s, 16, vc_load_f16(b->d) * (float)(b->scales[s] & 15), vc_load_f16(b->dmin) * (float)(b->scales[s] >> 4), 0, 3, q + 16 * s);
+        requantize(x + 16 * s, 16, vc_load_f16(b->d) * (float)(b->scales[s] & 15),
+                   vc_load_f16(b->dmin) * (float)(b->scales[s] >> 4), 0, 3, q + 16 * s);
     pack_2(q, b->qs);
 }
 
@@ -86,7 +89,8 @@ static void encode_q3_k(const float *x, struct vc_q3_k *b) {
 }
 
 /* Q4_K and Q5_K up to the packing: scales, minimums, codes. */
-static void fit_affine_32(const float *x, int top, const struct vc_fit_grid *grid, uint8_t d[2], uint8_t dmin[2], uint8_t scales[12], uint8_t q[256]) {
+static void fit_affine_32(const float *x, int top, const struct vc_fit_grid *grid, uint8_t d[2], uint8_t dmin[2],
+                          uint8_t scales[12], uint8_t q[256]) {
     float scale[8], min[8], w[32];
     uint8_t sc[8], m[8];
     for (int s = 0; s < 8; s++) {
@@ -139,7 +143,8 @@ static void encode_q6_k(const float *x, struct vc_q6_k *b) {
     float inverse = -128.0f / max;
     vc_store_f16(b->d, 1 / inverse);
     for (int s = 0; s < 16; s++) b->scales[s] = (int8_t)clamp(vc_fit_nearest(inverse * scale[s]), -128, 127);
-    for (int s = 0; s < 16; s++) requantize(x + 16 * s, 16, vc_load_f16(b->d) * (float)b->scales[s], 0, 32, 63, q + 16 * s);
+    for (int s = 0; s < 16; s++)
+        requantize(x + 16 * s, 16, vc_load_f16(b->d) * (float)b->scales[s], 0, 32, 63, q + 16 * s);
     for (int i = 0; i < 256; i++) {
         int h = i >> 7, l = i & 31, k = i >> 5 & 3;
         b->ql[h * 64 + (k & 1) * 32 + l] |= (uint8_t)((q[i] & 15) << (k >> 1) * 4);

@@ -118,7 +118,8 @@ static int solve(const struct group *g, const uint8_t *q, float sum_w, float sum
     return 1;
 }
 
-float vc_fit_affine(int n, int top, const float *x, const float *w, const struct vc_fit_grid *grid, uint8_t *q, float *min_out) {
+float vc_fit_affine(int n, int top, const float *x, const float *w, const struct vc_fit_grid *grid, uint8_t *q,
+                    float *min_out) {
     struct group g = { n, top, x, w, grid->absolute };
     float min = x[0], max = x[0], sum_w = w[0], sum_x = w[0] * x[0];
     uint8_t trial[32];

@@ -16,6 +16,7 @@ float vc_fit_sweep(int n, int half, const float *x, uint8_t *q);
 
 struct vc_fit_grid { float first, delta; int steps; int absolute; };    /* absolute: |error|, else its square */
 /* x ~ scale q - *min, q in 0…top, *min >= 0, weights w (make_qkx2_quants). */
-float vc_fit_affine(int n, int top, const float *x, const float *w, const struct vc_fit_grid *g, uint8_t *q, float *min);
+float vc_fit_affine(int n, int top, const float *x, const float *w, const struct vc_fit_grid *g, uint8_t *q,
+                    float *min);
 
 #endif

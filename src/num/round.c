@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * round.c: everything works on m 2^e with an integer m. The index of a grid point of a format is its bit pattern without
- * the sign: neighbours differ by 1, also across powers of two. */
+ * round.c: everything works on m 2^e with an integer m. The index of a grid point of a format is its bit pattern
+ * without the sign: neighbours differ by 1, also across powers of two. */
 #include "num/round.h"
 
 #include <assert.h>
@@ -15,7 +15,9 @@ struct format {
 };
 
 static const struct format *format_of(enum vc_dtype t) {
-    static const struct format f64 = { 52, -1022, 1023, 0x7FEFFFFFFFFFFFFFu, 0x7FF0000000000000u, 0x7FF8000000000000u, 63 };
+    static const struct format f64 = {
+        52, -1022, 1023, 0x7FEFFFFFFFFFFFFFu, 0x7FF0000000000000u, 0x7FF8000000000000u, 63
+    };
     static const struct format f32 = { 23, -126, 127, 0x7F7FFFFF, 0x7F800000, 0x7FC00000, 31 };
     static const struct format bf16 = { 7, -126, 127, 0x7F7F, 0x7F80, 0x7FC0, 15 };
     static const struct format f16 = { 10, -14, 15, 0x7BFF, 0x7C00, 0x7E00, 15 };
@@ -40,7 +42,8 @@ struct number { enum kind kind; bool neg; uint64_t m; int e; };     /* m 2^e, m 
 static struct number unpack(const struct format *f, uint64_t bits) {
     uint64_t u = bits & (((uint64_t)1 << f->sign) - 1), m = u & (((uint64_t)1 << f->frac) - 1);
     int e = (int)(u >> f->frac);
-    struct number x = { FINITE, bits >> f->sign & 1, e ? m | (uint64_t)1 << f->frac : m, f->emin - f->frac + (e ? e - 1 : 0) };
+    struct number x = { FINITE, bits >> f->sign & 1, e ? m | (uint64_t)1 << f->frac : m,
+                        f->emin - f->frac + (e ? e - 1 : 0) };
     if (u == 0) x.kind = ZERO;
     else if (u > f->max) x.kind = u == f->inf && f->inf != f->nan ? INFINITE : NOT_A_NUMBER;
     return x;
@@ -97,7 +100,8 @@ static uint64_t finish(const struct format *f, const struct number *x, int mode,
     struct place p = locate(f, x);
     uint64_t u = p.index + away(&p, mode, x->neg, random);
     if (u <= f->max) return sign | u;
-    bool stays = saturate || mode == VC_ROUND_ZERO || (mode == VC_ROUND_UP && x->neg) || (mode == VC_ROUND_DOWN && !x->neg);
+    bool stays =
+        saturate || mode == VC_ROUND_ZERO || (mode == VC_ROUND_UP && x->neg) || (mode == VC_ROUND_DOWN && !x->neg);
     return sign | (stays ? f->max : f->inf);
 }
 
@@ -132,7 +136,9 @@ double vc_bits_value(enum vc_dtype fmt, uint64_t bits) {
     return make_f64(x.neg, finish(d, &x, VC_ROUND_EVEN, 0) & ~((uint64_t)1 << 63));
 }
 
-double vc_rounded(enum vc_dtype fmt, double x, int mode, uint32_t random) { return vc_bits_value(fmt, vc_round_f64(fmt, x, mode, random)); }
+double vc_rounded(enum vc_dtype fmt, double x, int mode, uint32_t random) {
+    return vc_bits_value(fmt, vc_round_f64(fmt, x, mode, random));
+}
 
 double vc_ulp(enum vc_dtype fmt, double v) {
     const struct format *f = format_of(fmt);
@@ -162,7 +168,8 @@ double vc_ulp_distance(enum vc_dtype fmt, double a, double b) {
     const struct format *f = format_of(fmt);
     assert(f);
     struct number x = unpack_f64(a), y = unpack_f64(b);
-    if (x.kind == NOT_A_NUMBER || y.kind == NOT_A_NUMBER) return x.kind == y.kind ? 0.0 : make_f64(false, format_of(VC_F64)->inf);
+    if (x.kind == NOT_A_NUMBER || y.kind == NOT_A_NUMBER)
+        return x.kind == y.kind ? 0.0 : make_f64(false, format_of(VC_F64)->inf);
     double px, py;
     uint64_t nx = steps(f, &x, &px), ny = steps(f, &y, &py);
     if (x.neg != y.neg) return ((double)nx + (double)ny) + (px + py);

@@ -32,12 +32,12 @@ double vc_bits_value(enum vc_dtype fmt, uint64_t bits);
 /* x rounded and read back. */
 double vc_rounded(enum vc_dtype fmt, double x, int mode, uint32_t random);
 
-/* Spacing of fmt's grid at |x|: 2^(max(exponent of x, least exponent) - fraction bits). x beyond the largest finite value
- * is taken as that; NaN gives NaN, infinity infinity. */
+/* Spacing of fmt's grid at |x|: 2^(max(exponent of x, least exponent) - fraction bits). x beyond the largest finite
+ * value is taken as that; NaN gives NaN, infinity infinity. */
 double vc_ulp(enum vc_dtype fmt, double x);
 /* Grid steps of fmt between a and b, counted along the number line (so each step is one ulp where it lies); values
- * between grid points count in part. -0 = +0; two NaNs are 0 apart, one NaN is infinitely far; infinity is one step beyond the largest
- * finite value, finite values beyond that go on with its spacing until there. */
+ * between grid points count in part. -0 = +0; two NaNs are 0 apart, one NaN is infinitely far; infinity is one step
+ * beyond the largest finite value, finite values beyond that go on with its spacing until there. */
 double vc_ulp_distance(enum vc_dtype fmt, double a, double b);
 
 #endif

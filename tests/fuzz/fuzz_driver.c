@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * fuzz_driver.c: runs a fuzz target over the malformed corpus (files ending in FUZZ_SUFFIX, FUZZ_SKIP bytes off the front):
- * as they are, cut at every length, and with random single-byte and 8-byte changes from a fixed seed. Inputs are copied
- * into blocks of their exact size, so that the address sanitizer sees any read beyond them. */
+ * fuzz_driver.c: runs a fuzz target over the malformed corpus (files ending in FUZZ_SUFFIX, FUZZ_SKIP bytes off the
+ * front): as they are, cut at every length, and with random single-byte and 8-byte changes from a fixed seed.
+ * Inputs are copied into blocks of their exact size, so that the address sanitizer sees any read beyond them. */
 #include "test.h"
 
 #include <dirent.h>
@@ -24,7 +24,10 @@ static void run(const uint8_t *data, size_t n) {
 }
 
 static void run_changes(uint8_t *data, size_t n, uint64_t *seed) {
-    static const uint64_t value[] = { 0, 1, 2, 0x7F, 0xFF, 0xFFFF, 0x7FFFFFFF, 0xFFFFFFFF, 1ull << 32, 1ull << 61, INT64_MAX, 1ull << 63, UINT64_MAX - 7, UINT64_MAX };
+    static const uint64_t value[] = {
+        0,          1,          2,          0x7F,      0xFF,       0xFFFF,         0x7FFFFFFF,
+        0xFFFFFFFF, 1ull << 32, 1ull << 61, INT64_MAX, 1ull << 63, UINT64_MAX - 7, UINT64_MAX
+    };
     for (int i = 0; n && i < CHANGES; i++) {
         uint8_t old[8];
         size_t at = vc_rng_below(seed, (uint32_t)n), len = i & 1 && n - at >= 8 ? 8 : 1;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * fuzz_gguf.c: any bytes as a GGUF file: refused with a text that names the file, or every key, string and tensor readable. */
+ * fuzz_gguf.c: any bytes as a GGUF file: refused with a text that names the file, or every key, string and tensor
+ * readable. */
 #include "fuzz.h"
 
 #include <string.h>

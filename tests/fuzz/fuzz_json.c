@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * fuzz_json.c: any bytes as JSON text: refused with a position, or a tree whose strings our writer turns into JSON again. */
+ * fuzz_json.c: any bytes as JSON text: refused with a position, or a tree whose strings our writer turns into JSON
+ * again. */
 #include "fuzz.h"
 
 #include <string.h>

@@ -41,7 +41,8 @@ static void refused(const char *path, vc_status want, const char *word, const ch
     struct vc_gguf *g;
     vc_err err = VC_ERR_INIT;
     vc_status s = vc_gguf_open(&g, path, &err);
-    if (s != want || g || !strstr(err.text, word) || !strstr(err.text, file)) fail_msg("%s: '%s' lacks '%s' or '%s'", vc_status_name(s), err.text, word, file);
+    if (s != want || g || !strstr(err.text, word) || !strstr(err.text, file))
+        fail_msg("%s: '%s' lacks '%s' or '%s'", vc_status_name(s), err.text, word, file);
 }
 
 static void test_good(void **state) {
@@ -110,6 +111,7 @@ static void test_memory(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(test_good), cmocka_unit_test(test_bad), cmocka_unit_test(test_memory) };
+    const struct CMUnitTest tests[] = { cmocka_unit_test(test_good), cmocka_unit_test(test_bad),
+                                        cmocka_unit_test(test_memory) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * gguf_test.c: values of every type, getters and their errors, a large vocabulary, and the tiny models of the goldens. */
+ * gguf_test.c: values of every type, getters and their errors, a large vocabulary, and the tiny models of the
+ * goldens. */
 #include "gguf_writer.h"
 
 #include "base/compat.h"
@@ -71,7 +72,8 @@ static void test_errors(void **state) {
     const vc_str *t;
     const void *data;
     size_t n;
-    expect(vc_gguf_u32(g, "llama.block_count", &u, &err), VC_E_NOT_FOUND, &err, "llama.block_count", "ok_all_kv_types.gguf");
+    expect(vc_gguf_u32(g, "llama.block_count", &u, &err), VC_E_NOT_FOUND, &err, "llama.block_count",
+           "ok_all_kv_types.gguf");
     assert_int_equal(u, 7);
     expect(vc_gguf_u32(g, "general.name", &u, &err), VC_E_FORMAT, &err, "type string", "expected u32");
     expect(vc_gguf_u32(g, "u64", &u, &err), VC_E_FORMAT, &err, "9223372036854775808", "u32");
@@ -159,7 +161,10 @@ static void test_models(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_values), cmocka_unit_test(test_errors), cmocka_unit_test(test_vocabulary), cmocka_unit_test(test_models),
+        cmocka_unit_test(test_values),
+        cmocka_unit_test(test_errors),
+        cmocka_unit_test(test_vocabulary),
+        cmocka_unit_test(test_models),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

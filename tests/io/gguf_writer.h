@@ -33,7 +33,8 @@ static inline void gw_array(struct vc_buf *b, const char *key, enum vc_gguf_type
     gw_u32(b, (uint32_t)of);
     gw_u64(b, n);
 }
-static inline void gw_tensor(struct vc_buf *b, const char *name, uint32_t n_dims, const uint64_t *ne, uint32_t type, uint64_t offset) {
+static inline void gw_tensor(struct vc_buf *b, const char *name, uint32_t n_dims, const uint64_t *ne, uint32_t type,
+                             uint64_t offset) {
     gw_str(b, name);
     gw_u32(b, n_dims);
     for (uint32_t i = 0; i < n_dims; i++) gw_u64(b, ne[i]);

@@ -42,11 +42,13 @@ static void test_layout(void **state) {
     struct vc_json_out w;
     vc_jo_init(&w, &b, VC_JSON_COMPACT);
     write_sample(&w);
-    assert_string_equal(b.p, "{\"a\":[-5,18446744073709551615,true,null,{},[]],\"b\\\"\":\"x\\ny\",\"c\":0.1,\"d\":null,\"e\":[1],\"f\":null}");
+    assert_string_equal(b.p, "{\"a\":[-5,18446744073709551615,true,null,{},[]],\"b\\\"\":\"x\\ny\",\"c\":0.1,\"d\":"
+                             "null,\"e\":[1],\"f\":null}");
     vc_buf_free(&b);
     vc_jo_init(&w, &b, VC_JSON_PRETTY);
     write_sample(&w);
-    assert_string_equal(b.p, "{\n  \"a\": [\n    -5,\n    18446744073709551615,\n    true,\n    null,\n    {},\n    []\n  ],\n  \"b\\\"\": \"x\\ny\",\n"
+    assert_string_equal(b.p, "{\n  \"a\": [\n    -5,\n    18446744073709551615,\n    true,\n    null,\n    {},\n   "
+                             " []\n  ],\n  \"b\\\"\": \"x\\ny\",\n"
                              "  \"c\": 0.1,\n  \"d\": null,\n  \"e\": [1],\n  \"f\": null\n}");
     vc_buf_free(&b);
 }
@@ -78,7 +80,8 @@ static void test_random_strings(void **state) {
     for (int i = 0; i < 20000; i++) {
         char s[24];
         size_t n = vc_rng_below(&seed, sizeof s);
-        for (size_t k = 0; k < n; k++) s[k] = (char)(vc_rng_below(&seed, 2) ? vc_rng_below(&seed, 128) : vc_rng_below(&seed, 256));
+        for (size_t k = 0; k < n; k++)
+            s[k] = (char)(vc_rng_below(&seed, 2) ? vc_rng_below(&seed, 128) : vc_rng_below(&seed, 256));
         struct vc_buf b = { 0 };
         vc_err err = VC_ERR_INIT;
         json_t *v;
@@ -123,6 +126,7 @@ static void test_f32(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(test_layout), cmocka_unit_test(test_strings), cmocka_unit_test(test_random_strings), cmocka_unit_test(test_f32) };
+    const struct CMUnitTest tests[] = { cmocka_unit_test(test_layout), cmocka_unit_test(test_strings),
+                                        cmocka_unit_test(test_random_strings), cmocka_unit_test(test_f32) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -16,14 +16,24 @@ static void refused(const char *text, size_t n, const char *word) {
     json_t *v;
     vc_err err = VC_ERR_INIT;
     vc_status s = vc_json_parse(&v, text, n, "f.json", &err);
-    if (s != VC_E_FORMAT || v || !strstr(err.text, word)) fail_msg("%s: '%s' lacks '%s'", vc_status_name(s), err.text, word);
+    if (s != VC_E_FORMAT || v || !strstr(err.text, word))
+        fail_msg("%s: '%s' lacks '%s'", vc_status_name(s), err.text, word);
 }
 
 static void test_parse_errors(void **state) {
     (void)state;
-    static const struct { const char *text, *word; } bad[] = {
-        { "", "f.json:1:0" }, { "{\"a\":1,\n\"b\":}", "f.json:2:" }, { "{\"a\":1,\"a\":2}", "duplicate" }, { "{} x", "f.json:1:" }, { "[1,]", "f.json" },
-        { "{\"a\":\"\xff\"}", "f.json:1:" }, { "nul", "f.json" }, { "[1e999]", "overflow" }, { "\"open", "f.json" }, { "[\"\\", "f.json" },
+    static const struct { const char *text, *word;
+    } bad[] = {
+        { "", "f.json:1:0" },
+        { "{\"a\":1,\n\"b\":}", "f.json:2:" },
+        { "{\"a\":1,\"a\":2}", "duplicate" },
+        { "{} x", "f.json:1:" },
+        { "[1,]", "f.json" },
+        { "{\"a\":\"\xff\"}", "f.json:1:" },
+        { "nul", "f.json" },
+        { "[1e999]", "overflow" },
+        { "\"open", "f.json" },
+        { "[\"\\", "f.json" },
     };
     for (size_t i = 0; i < VC_ARRAY_LEN(bad); i++) refused(bad[i].text, strlen(bad[i].text), bad[i].word);
     char *deep = malloc(200001);
@@ -46,8 +56,10 @@ static void test_parse_errors(void **state) {
 static void test_long_integers(void **state) {
     (void)state;
     /* As in many tokenizer_config.json files. */
-    json_t *v = parse("{\"model_max_length\": 1000000000000000019884624838656, \"a\": 9223372036854775807, \"b\": -9223372036854775808, \"s\": "
-                      "\"99999999999999999999\", \"c\": [18446744073709551615,-99999999999999999999], \"d\": 9223372036854775808}");
+    json_t *v = parse("{\"model_max_length\": 1000000000000000019884624838656, \"a\": 9223372036854775807, \"b\": "
+                      "-9223372036854775808, \"s\": "
+                      "\"99999999999999999999\", \"c\": [18446744073709551615,-99999999999999999999], \"d\": "
+                      "9223372036854775808}");
     double d;
     int64_t i;
     uint64_t u;
@@ -75,9 +87,9 @@ static void expect(vc_status got, vc_status want, const vc_err *err, const char 
     if (!strstr(err->text, a) || !strstr(err->text, b)) fail_msg("'%s' lacks '%s' or '%s'", err->text, a, b);
 }
 
-static const char config[] =
-    "{\"n\":32,\"big\":4294967296,\"neg\":-3,\"whole\":64.0,\"half\":0.5,\"eps\":1e-6,\"huge\":1e300,\"name\":\"x\\u0000y\",\"yes\":true,\"nil\":null,"
-    "\"rope\":{\"type\":\"yarn\",\"list\":[1,{\"k\":7}]},\"arr\":[5,6]}";
+static const char config[] = "{\"n\":32,\"big\":4294967296,\"neg\":-3,\"whole\":64.0,\"half\":0.5,\"eps\":1e-6,"
+                             "\"huge\":1e300,\"name\":\"x\\u0000y\",\"yes\":true,\"nil\":null,"
+                             "\"rope\":{\"type\":\"yarn\",\"list\":[1,{\"k\":7}]},\"arr\":[5,6]}";
 
 static void test_getters(void **state) {
     (void)state;
@@ -148,7 +160,10 @@ static void test_getter_errors(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_parse_errors), cmocka_unit_test(test_long_integers), cmocka_unit_test(test_getters), cmocka_unit_test(test_getter_errors),
+        cmocka_unit_test(test_parse_errors),
+        cmocka_unit_test(test_long_integers),
+        cmocka_unit_test(test_getters),
+        cmocka_unit_test(test_getter_errors),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

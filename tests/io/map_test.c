@@ -28,7 +28,8 @@ static void refused(const char *path, vc_status status, const char *word) {
 
 static void test_refused(void **state) {
     (void)state;
-    static const char lfs[] = "version https://git-lfs.github.com/spec/v1\noid sha256:00\nsize 5\n", html[] = "\xEF\xBB\xBF \n<!DOCTYPE HTML><title>404</title>";
+    static const char lfs[] = "version https://git-lfs.github.com/spec/v1\noid sha256:00\nsize 5\n",
+                      html[] = "\xEF\xBB\xBF \n<!DOCTYPE HTML><title>404</title>";
     char path[1024];
     refused(write_file("lfs", lfs, sizeof lfs - 1), VC_E_FORMAT, "Git LFS pointer");
     refused(write_file("html", html, sizeof html - 1), VC_E_FORMAT, "web page");

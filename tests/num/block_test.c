@@ -11,9 +11,11 @@
 #include "num/f8.h"
 #include "num/round.h"
 
-static const struct { const char *name; enum vc_dtype t; } types[] = {
-    { "F32", VC_F32 }, { "F16", VC_F16 }, { "BF16", VC_BF16 }, { "Q4_0", VC_Q4_0 }, { "Q4_1", VC_Q4_1 }, { "Q5_0", VC_Q5_0 }, { "Q5_1", VC_Q5_1 },
-    { "Q8_0", VC_Q8_0 }, { "Q2_K", VC_Q2_K }, { "Q3_K", VC_Q3_K }, { "Q4_K", VC_Q4_K }, { "Q5_K", VC_Q5_K }, { "Q6_K", VC_Q6_K },
+static const struct { const char *name; enum vc_dtype t;
+} types[] = {
+    { "F32", VC_F32 },   { "F16", VC_F16 },   { "BF16", VC_BF16 }, { "Q4_0", VC_Q4_0 }, { "Q4_1", VC_Q4_1 },
+    { "Q5_0", VC_Q5_0 }, { "Q5_1", VC_Q5_1 }, { "Q8_0", VC_Q8_0 }, { "Q2_K", VC_Q2_K }, { "Q3_K", VC_Q3_K },
+    { "Q4_K", VC_Q4_K }, { "Q5_K", VC_Q5_K }, { "Q6_K", VC_Q6_K },
 };
 
 static const struct vc_tensor *need(const struct vc_tensors *t, const char *type, const char *what) {
@@ -48,7 +50,8 @@ static void decode_equal(const struct vc_tensor *raw, const struct vc_tensor *de
     memcpy(src + 1, raw->data, raw->bytes);
     assert_true(vc_decode(t, src + 1, n, y));
     for (uint64_t i = 0; i < n; i++) wrong += memcmp(&y[i], (const char *)deq->data + 4 * i, 4) != 0;
-    if (wrong) fail_msg("%s: %llu of %llu decoded values differ", name, (unsigned long long)wrong, (unsigned long long)n);
+    if (wrong)
+        fail_msg("%s: %llu of %llu decoded values differ", name, (unsigned long long)wrong, (unsigned long long)n);
     free(src);
     free(y);
 }
@@ -84,7 +87,9 @@ static void test_encode(void **state) {
                 wrong++;
                 if (first == UINT64_MAX) first = k;
             }
-        if (wrong) fail_msg("%s: %llu of %llu encoded bytes differ, first %llu", types[i].name, (unsigned long long)wrong, (unsigned long long)raw->bytes, (unsigned long long)first);
+        if (wrong)
+            fail_msg("%s: %llu of %llu encoded bytes differ, first %llu", types[i].name, (unsigned long long)wrong,
+                     (unsigned long long)raw->bytes, (unsigned long long)first);
         free(got);
     }
     free(x);
@@ -93,7 +98,8 @@ static void test_encode(void **state) {
 /* Hostile values must not be undefined behaviour, whatever the bytes. */
 static void test_encode_odd_values(void **state) {
     (void)state;
-    const float odd[] = { 0.0f, -0.0f, 1e38f, -1e38f, 1e-45f, -1e-40f, (float)INFINITY, -(float)INFINITY, (float)NAN, 1e-16f };
+    const float odd[] = { 0.0f,       -0.0f, 1e38f, -1e38f, 1e-45f, -1e-40f, (float)INFINITY, -(float)INFINITY,
+                          (float)NAN, 1e-16f };
     float x[256], y[256];
     uint8_t out[2048];
     for (size_t a = 0; a < VC_ARRAY_LEN(odd); a++)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * digits_test.c: shortest digits: read back by the C library, and no longer than the shortest printf that reads back. */
+ * digits_test.c: shortest digits: read back by the C library, and no longer than the shortest printf that reads
+ * back. */
 #include "test.h"
 
 #include <math.h>
@@ -71,10 +72,27 @@ static void test_f64(void **state) {
 
 static void test_text(void **state) {
     (void)state;
-    const struct { double v; const char *text; } c[] = {
-        { 0.0, "0.0" }, { -0.0, "-0.0" }, { 1, "1.0" }, { -1.5, "-1.5" }, { 0.1, "0.1" }, { 1e-5, "0.00001" }, { 1e-6, "1e-6" }, { 1e15, "1000000000000000.0" },
-        { 1e16, "1e16" }, { 1.25e-7, "1.25e-7" }, { 5e-324, "5e-324" }, { 1.7976931348623157e308, "1.7976931348623157e308" }, { 9007199254740993.0, "9007199254740992.0" },
-        { 1e23, "1e23" }, { 123456.789, "123456.789" }, { 2.2250738585072014e-308, "2.2250738585072014e-308" }, { INFINITY, "inf" }, { -INFINITY, "-inf" }, { NAN, "nan" },
+    const struct { double v; const char *text;
+    } c[] = {
+        { 0.0, "0.0" },
+        { -0.0, "-0.0" },
+        { 1, "1.0" },
+        { -1.5, "-1.5" },
+        { 0.1, "0.1" },
+        { 1e-5, "0.00001" },
+        { 1e-6, "1e-6" },
+        { 1e15, "1000000000000000.0" },
+        { 1e16, "1e16" },
+        { 1.25e-7, "1.25e-7" },
+        { 5e-324, "5e-324" },
+        { 1.7976931348623157e308, "1.7976931348623157e308" },
+        { 9007199254740993.0, "9007199254740992.0" },
+        { 1e23, "1e23" },
+        { 123456.789, "123456.789" },
+        { 2.2250738585072014e-308, "2.2250738585072014e-308" },
+        { INFINITY, "inf" },
+        { -INFINITY, "-inf" },
+        { NAN, "nan" },
     };
     char text[VC_DIGITS_MAX];
     for (size_t i = 0; i < VC_ARRAY_LEN(c); i++) {
@@ -90,6 +108,7 @@ static void test_text(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(test_f32), cmocka_unit_test(test_f64), cmocka_unit_test(test_text) };
+    const struct CMUnitTest tests[] = { cmocka_unit_test(test_f32), cmocka_unit_test(test_f64),
+                                        cmocka_unit_test(test_text) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -37,7 +37,8 @@ static void check_f16(float f) {
         assert_int_equal(a, 0x7C00);
         return;
     }
-    double d = fabs(f16_value(a) - x), up = a < 0x7BFF ? fabs(f16_value(a + 1) - x) : 65536.0 - x, down = a ? fabs(f16_value(a - 1) - x) : 1e300;
+    double d = fabs(f16_value(a) - x), up = a < 0x7BFF ? fabs(f16_value(a + 1) - x) : 65536.0 - x,
+           down = a ? fabs(f16_value(a - 1) - x) : 1e300;
     if (a & 1) assert_true(d < up && d < down);
     else assert_true(d <= up && d <= down);
 }
@@ -78,6 +79,7 @@ static void test_bf16(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(test_f16_all), cmocka_unit_test(test_f16_random), cmocka_unit_test(test_bf16) };
+    const struct CMUnitTest tests[] = { cmocka_unit_test(test_f16_all), cmocka_unit_test(test_f16_random),
+                                        cmocka_unit_test(test_bf16) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

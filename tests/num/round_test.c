@@ -13,8 +13,8 @@
 
 struct fmt { enum vc_dtype t; int frac, emin; uint64_t max; bool inf; };
 static const struct fmt fmts[] = {
-    { VC_F8E4M3, 3, -6, 0x7E, false }, { VC_F8E5M2, 2, -14, 0x7B, true }, { VC_F16, 10, -14, 0x7BFF, true }, { VC_BF16, 7, -126, 0x7F7F, true },
-    { VC_F32, 23, -126, 0x7F7FFFFF, true },
+    { VC_F8E4M3, 3, -6, 0x7E, false },  { VC_F8E5M2, 2, -14, 0x7B, true },      { VC_F16, 10, -14, 0x7BFF, true },
+    { VC_BF16, 7, -126, 0x7F7F, true }, { VC_F32, 23, -126, 0x7F7FFFFF, true },
 };
 
 static double grid(const struct fmt *f, uint64_t i) {
@@ -26,7 +26,10 @@ static double grid(const struct fmt *f, uint64_t i) {
 /* Magnitude index expected for |x|, given by a binary search; max + 1 stands for overflow. */
 static uint64_t expect(const struct fmt *f, double x, int mode, bool neg, uint32_t random) {
     uint64_t lo = 0, hi = f->max + 1;       /* grid(lo) <= x < grid(hi); index max + 1 continues the grid */
-    if (x >= grid(f, hi)) return mode == VC_ROUND_ZERO || (mode == VC_ROUND_UP && neg) || (mode == VC_ROUND_DOWN && !neg) ? f->max : f->max + 1;
+    if (x >= grid(f, hi))
+        return mode == VC_ROUND_ZERO || (mode == VC_ROUND_UP && neg) || (mode == VC_ROUND_DOWN && !neg)
+                   ? f->max
+                   : f->max + 1;
     while (hi - lo > 1) {
         uint64_t mid = (lo + hi) / 2;
         if (grid(f, mid) <= x) lo = mid;
@@ -57,7 +60,9 @@ static void check(const struct fmt *f, double v, uint64_t *seed) {
             saturated = f->max;
         }
         uint64_t got = vc_round_f64(f->t, v, mode, random);
-        if (got != (sign | want)) fail_msg("%s mode %d: %a gives %llx, expected %llx", vc_dtype_name(f->t), mode, v, (unsigned long long)got, (unsigned long long)(sign | want));
+        if (got != (sign | want))
+            fail_msg("%s mode %d: %a gives %llx, expected %llx", vc_dtype_name(f->t), mode, v,
+                     (unsigned long long)got, (unsigned long long)(sign | want));
         assert_int_equal(vc_round_f64(f->t, v, mode | VC_ROUND_SATURATE, random), sign | saturated);
         if ((double)(float)v == v) assert_int_equal(vc_round_f32(f->t, (float)v, mode, random), got);
     }
@@ -71,7 +76,12 @@ static void test_modes(void **state) {
         for (int i = 0; i < 40000; i++) {
             uint64_t at = f->max < 40000 ? (uint64_t)i % (f->max + 1) : vc_rng_next(&seed) % (f->max + 1);
             double a = grid(f, at), b = grid(f, at + 1), r = (double)(vc_rng_next(&seed) >> 11) * 0x1p-53;
-            const double x[] = { a, (a + b) / 2, nextafter((a + b) / 2, 0), nextafter((a + b) / 2, INFINITY), a + (b - a) * r, nextafter(a, INFINITY) };
+            const double x[] = { a,
+                                 (a + b) / 2,
+                                 nextafter((a + b) / 2, 0),
+                                 nextafter((a + b) / 2, INFINITY),
+                                 a + (b - a) * r,
+                                 nextafter(a, INFINITY) };
             double v = x[i % 6];
             check(f, i & 8 ? -v : v, &seed);
         }
@@ -84,12 +94,18 @@ static void test_modes(void **state) {
 static void test_known(void **state) {
     (void)state;
     /* PyTorch's conversions of float8_e4m3fn and float8_e5m2. */
-    const struct { enum vc_dtype t; float x; unsigned u; } v[] = {
-        { VC_F8E4M3, 448, 0x7E }, { VC_F8E4M3, 464, 0x7E }, { VC_F8E4M3, 465, 0x7F }, { VC_F8E4M3, 1, 0x38 }, { VC_F8E4M3, 0x1p-9f, 0x01 },
-        { VC_F8E4M3, 0x1p-10f, 0x00 }, { VC_F8E4M3, -0.0f, 0x80 }, { VC_F8E4M3, (float)INFINITY, 0x7F }, { VC_F8E5M2, 57344, 0x7B },
-        { VC_F8E5M2, 61440, 0x7C }, { VC_F8E5M2, 61439, 0x7B }, { VC_F8E5M2, -(float)INFINITY, 0xFC }, { VC_F8E5M2, 1, 0x3C }, { VC_F8E5M2, 0x1p-16f, 0x01 },
+    const struct { enum vc_dtype t; float x; unsigned u;
+    } v[] = {
+        { VC_F8E4M3, 448, 0x7E },     { VC_F8E4M3, 464, 0x7E },
+        { VC_F8E4M3, 465, 0x7F },     { VC_F8E4M3, 1, 0x38 },
+        { VC_F8E4M3, 0x1p-9f, 0x01 }, { VC_F8E4M3, 0x1p-10f, 0x00 },
+        { VC_F8E4M3, -0.0f, 0x80 },   { VC_F8E4M3, (float)INFINITY, 0x7F },
+        { VC_F8E5M2, 57344, 0x7B },   { VC_F8E5M2, 61440, 0x7C },
+        { VC_F8E5M2, 61439, 0x7B },   { VC_F8E5M2, -(float)INFINITY, 0xFC },
+        { VC_F8E5M2, 1, 0x3C },       { VC_F8E5M2, 0x1p-16f, 0x01 },
     };
-    for (size_t i = 0; i < VC_ARRAY_LEN(v); i++) assert_int_equal(vc_round_f32(v[i].t, v[i].x, VC_ROUND_EVEN, 0), v[i].u);
+    for (size_t i = 0; i < VC_ARRAY_LEN(v); i++)
+        assert_int_equal(vc_round_f32(v[i].t, v[i].x, VC_ROUND_EVEN, 0), v[i].u);
     assert_int_equal(vc_round_f64(VC_F32, -NAN, VC_ROUND_EVEN, 0) & 0x7FC00000, 0x7FC00000);
     assert_int_equal(vc_round_f64(VC_F32, INFINITY, VC_ROUND_ZERO, 0), 0x7F800000);
     assert_int_equal(vc_round_f64(VC_F8E4M3, INFINITY, VC_ROUND_EVEN | VC_ROUND_SATURATE, 0), 0x7E);
@@ -116,7 +132,8 @@ static void test_environment(void **state) {
     (void)state;
     uint32_t old = vc_fp_flush();
     fesetround(FE_UPWARD);
-    uint64_t a = vc_round_f32(VC_BF16, vc_bits_f32(0x00012345), VC_ROUND_EVEN, 0), b = vc_round_f64(VC_F32, 0x1p-140, VC_ROUND_EVEN, 0);
+    uint64_t a = vc_round_f32(VC_BF16, vc_bits_f32(0x00012345), VC_ROUND_EVEN, 0),
+             b = vc_round_f64(VC_F32, 0x1p-140, VC_ROUND_EVEN, 0);
     double u = vc_ulp(VC_F64, 0);
     uint64_t bits;
     memcpy(&bits, &u, 8);
