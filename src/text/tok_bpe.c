@@ -12,7 +12,7 @@ static const char UNDER[] = "\xE2\x96\x81";    /* U+2581 */
 
 static bool push_sym(struct vc_tok_scratch *s, int32_t id, size_t len) {
     if (!vc_tok_grow(s, &s->sym, &s->cap_sym, s->num_sym + 1, sizeof *s->sym)) return false;
-    s->sym[s->num_sym++] = (struct vc_tok_sym){ id, (uint32_t)len, 0, 0 };
+    s->sym[s->num_sym++] = (struct vc_tok_sym){ .id = id, .len = (uint32_t)len };
     return true;
 }
 
@@ -20,13 +20,13 @@ static bool push_sym(struct vc_tok_scratch *s, int32_t id, size_t len) {
 
 static int32_t affixed(const struct vc_tok_bpe *b, const char *p, size_t n, bool first, bool last) {
     vc_str pre = first ? (vc_str){ "", 0 } : b->prefix, suf = last ? b->suffix : (vc_str){ "", 0 };
-    if (!pre.n && !suf.n) return b->bytes ? b->byte_id[(unsigned char)*p] : vc_text_map_find(&b->map, p, n);
+    if (!pre.n && !suf.n) return b->bytes ? b->byte_id[(unsigned char)*p] : vc_text_map_find(b->map, p, n);
     char t[128];
     if (pre.n + n + suf.n > sizeof t) return -1;
     memcpy(t, pre.p, pre.n);
     memcpy(t + pre.n, p, n);
     memcpy(t + pre.n + n, suf.p, suf.n);
-    return vc_text_map_find(&b->map, t, pre.n + n + suf.n);
+    return vc_text_map_find(b->map, t, pre.n + n + suf.n);
 }
 
 static bool fall_back(struct vc_tok_scratch *s, const struct vc_tok_bpe *b, const char *p, size_t n) {
@@ -85,82 +85,90 @@ static void merge_short(struct vc_tok_scratch *s, const struct vc_pair_map *m) {
     s->num_sym = n;
 }
 
-/* A binary heap of candidates; key = order << 32 | position, so equal orders come from the left. `left` and `right` hold
- * what the two symbols were (ids, or lengths for SPM): a candidate whose symbols changed since is stale. */
-static void heap_down(struct vc_tok_cand *h, size_t n, size_t i) {
-    struct vc_tok_cand x = h[i];
-    for (size_t c; (c = 2 * i + 1) < n; i = c) {
-        if (c + 1 < n && h[c + 1].key < h[c].key) c++;
-        if (h[c].key >= x.key) break;
+/* The heap holds rank << 32 | position of the left symbol, so equal ranks come from the left. An entry is stale unless the
+ * pair that begins at its position has its rank still. Four children per node: fewer cache misses than two. */
+static void heap_down(uint64_t *h, size_t n, size_t i) {
+    uint64_t x = h[i];
+    for (size_t c; (c = 4 * i + 1) < n; i = c) {
+        size_t last = c + 4 < n ? c + 4 : n;
+        for (size_t j = c + 1; j < last; j++) {
+            if (h[j] < h[c]) c = j;
+        }
+        if (h[c] >= x) break;
         h[i] = h[c];
     }
     h[i] = x;
 }
 
-static void heap_push(struct vc_tok_scratch *s, struct vc_tok_cand x) {
+static void heap_push(struct vc_tok_scratch *s, uint64_t x) {
     if (!vc_tok_grow(s, &s->heap, &s->cap_heap, s->num_heap + 1, sizeof *s->heap)) return;
     size_t i = s->num_heap++;
-    for (; i > 0 && s->heap[(i - 1) / 2].key > x.key; i = (i - 1) / 2) s->heap[i] = s->heap[(i - 1) / 2];
+    for (; i > 0 && s->heap[(i - 1) / 4] > x; i = (i - 1) / 4) s->heap[i] = s->heap[(i - 1) / 4];
     s->heap[i] = x;
 }
 
-static struct vc_tok_cand heap_pop(struct vc_tok_scratch *s) {
-    struct vc_tok_cand x = s->heap[0];
+static uint64_t heap_pop(struct vc_tok_scratch *s) {
+    uint64_t x = s->heap[0];
     s->heap[0] = s->heap[--s->num_heap];
     if (s->num_heap) heap_down(s->heap, s->num_heap, 0);
     return x;
 }
 
-static bool candidate(const struct vc_tokenizer *t, const struct vc_tok_scratch *s, const char *w, int32_t l, int32_t r, struct vc_tok_cand *c) {
-    const struct vc_tok_sym *y = s->sym;
+enum { NO_RANK = UINT32_MAX };
+
+/* Looks up the pair that symbol l begins. */
+static bool candidate(const struct vc_tokenizer *t, const struct vc_tok_scratch *s, const char *w, int32_t l) {
+    struct vc_tok_sym *y = &s->sym[l];
+    y->pair_rank = NO_RANK;
+    if (y->next < 0) return false;
+    const struct vc_tok_sym *z = &s->sym[y->next];
     if (t->model == VC_MODEL_BPE) {
-        const struct vc_pair_slot *p = vc_pair_map_find(&t->bpe.pairs, y[l].id, y[r].id);
-        if (p) *c = (struct vc_tok_cand){ (uint64_t)p->rank << 32 | (uint32_t)l, y[l].id, y[r].id };
-        return p != NULL;
+        const struct vc_pair_slot *p = vc_pair_map_find(&t->bpe.pairs, y->id, z->id);
+        if (!p) return false;
+        y->pair_rank = p->rank;
+        y->pair_id = p->id;
+        return true;
     }
-    uint64_t len = (uint64_t)y[l].len + y[r].len;    /* SPM: id is the symbol's offset in w */
+    uint64_t len = (uint64_t)y->len + z->len;    /* SPM: id is the symbol's offset in w, pair_id the token */
     if (len > t->bpe.max_len) return false;
-    int32_t id = vc_text_map_find(&t->bpe.map, w + y[l].id, len);
-    if (id >= 0) *c = (struct vc_tok_cand){ (uint64_t)t->bpe.order[id] << 32 | (uint32_t)l, (int32_t)y[l].len, (int32_t)y[r].len };
-    return id >= 0;
+    y->pair_id = vc_text_map_find(t->bpe.map, w + y->id, len);
+    if (y->pair_id < 0) return false;
+    y->pair_rank = t->bpe.order[y->pair_id];
+    return true;
 }
 
-static void link_symbols(struct vc_tok_scratch *s) {
+static uint64_t key_of(const struct vc_tok_scratch *s, int32_t l) { return (uint64_t)s->sym[l].pair_rank << 32 | (uint32_t)l; }
+
+static void seed_heap(const struct vc_tokenizer *t, struct vc_tok_scratch *s, const char *w) {
+    s->num_heap = 0;
+    if (!vc_tok_grow(s, &s->heap, &s->cap_heap, s->num_sym, sizeof *s->heap)) return;
     for (size_t i = 0; i < s->num_sym; i++) {
         s->sym[i].prev = (int32_t)i - 1;
         s->sym[i].next = i + 1 < s->num_sym ? (int32_t)i + 1 : -1;
     }
+    for (size_t i = 0; i < s->num_sym; i++) {
+        if (candidate(t, s, w, (int32_t)i)) s->heap[s->num_heap++] = key_of(s, (int32_t)i);
+    }
+    for (size_t i = s->num_heap / 4 + 1; i-- > 0;) {
+        if (i < s->num_heap) heap_down(s->heap, s->num_heap, i);
+    }
 }
 
 static void merge_long(const struct vc_tokenizer *t, struct vc_tok_scratch *s, const char *w) {
-    bool bpe = t->model == VC_MODEL_BPE;
     struct vc_tok_sym *y = s->sym;
-    struct vc_tok_cand c;
-    link_symbols(s);
-    s->num_heap = 0;
-    for (size_t i = 1; i < s->num_sym; i++) {
-        if (!candidate(t, s, w, (int32_t)i - 1, (int32_t)i, &c)) continue;
-        if (!vc_tok_grow(s, &s->heap, &s->cap_heap, s->num_heap + 1, sizeof *s->heap)) return;
-        s->heap[s->num_heap++] = c;
-    }
-    for (size_t i = s->num_heap / 2; i-- > 0;) heap_down(s->heap, s->num_heap, i);
-    while (s->num_heap) {
-        struct vc_tok_cand x = heap_pop(s);
-        int32_t l = (int32_t)(x.key & UINT32_MAX), r = y[l].next;
-        if (!y[l].len || r < 0) continue;
-        if (bpe ? y[l].id != x.left || y[r].id != x.right : y[l].len != (uint32_t)x.left || y[r].len != (uint32_t)x.right) continue;
-        if (bpe) {
-            const struct vc_pair_slot *p = vc_pair_map_find(&t->bpe.pairs, x.left, x.right);
-            if (!p) continue;
-            y[l].id = p->id;
-        }
+    seed_heap(t, s, w);
+    while (s->num_heap && !s->failed) {
+        uint64_t x = heap_pop(s);
+        int32_t l = (int32_t)(x & UINT32_MAX);
+        if (y[l].pair_rank != (uint32_t)(x >> 32)) continue;
+        int32_t r = y[l].next;
+        if (t->model == VC_MODEL_BPE) y[l].id = y[l].pair_id;
         y[l].len += y[r].len;
-        y[r].len = 0;
+        y[r].pair_rank = NO_RANK;
         y[l].next = y[r].next;
         if (y[r].next >= 0) y[y[r].next].prev = l;
-        if (y[l].prev >= 0 && candidate(t, s, w, y[l].prev, l, &c)) heap_push(s, c);
-        if (y[l].next >= 0 && candidate(t, s, w, l, y[l].next, &c)) heap_push(s, c);
-        if (s->failed) return;
+        if (y[l].prev >= 0 && candidate(t, s, w, y[l].prev)) heap_push(s, key_of(s, y[l].prev));
+        if (candidate(t, s, w, l)) heap_push(s, key_of(s, l));
     }
 }
 
@@ -209,7 +217,7 @@ static void spm_word(const struct vc_tokenizer *t, struct vc_tok_scratch *s, con
     if (s->failed) return;
     merge_long(t, s, w);
     compact(s);
-    for (size_t i = 0; i < s->num_sym; i++) s->sym[i].id = vc_text_map_find(&t->bpe.map, w + s->sym[i].id, s->sym[i].len);
+    for (size_t i = 0; i < s->num_sym; i++) s->sym[i].id = vc_text_map_find(t->bpe.map, w + s->sym[i].id, s->sym[i].len);
 }
 
 vc_status vc_tok_model_word(const struct vc_tokenizer *t, struct vc_tok_scratch *s, const char *w, size_t n, vc_err *err) {
@@ -219,7 +227,7 @@ vc_status vc_tok_model_word(const struct vc_tokenizer *t, struct vc_tok_scratch 
     if (t->model == VC_MODEL_SPM) {
         spm_word(t, s, w, n);
     } else {
-        int32_t whole = b->ignore_merges ? vc_text_map_find(&b->map, w, n) : -1;
+        int32_t whole = b->ignore_merges ? vc_text_map_find(b->map, w, n) : -1;
         if (whole >= 0 && (uint32_t)whole < t->size) {
             push_sym(s, whole, n);
         } else {
@@ -238,20 +246,19 @@ vc_status vc_tok_model_word(const struct vc_tokenizer *t, struct vc_tok_scratch 
 
 /* ---- tables --------------------------------------------------------------------------------------------------- */
 
-/* Whether words may be cut before each "▁" that follows another character: no token that merges can make spans it. */
-static bool never_spans(const struct vc_text_map *m) {
-    for (uint64_t i = 0; i <= m->mask; i++) {
-        vc_str k = m->slot[i].key;
+/* Marks the bytes before a "▁" in keys that have it behind another character. */
+static void mark_spanned(struct vc_tok_bpe *b) {
+    for (uint64_t i = 0; i <= b->map->mask; i++) {
+        vc_str k = b->map->slot[i].key;
         for (size_t j = 1; k.p && j + 3 <= k.n; j++) {
-            if (memcmp(k.p + j, UNDER, 3)) continue;
-            if (j < 3 || memcmp(k.p + j - 3, UNDER, 3)) return false;
+            if (k.p[j] != UNDER[0] || memcmp(k.p + j, UNDER, 3)) continue;
+            if (j < 3 || memcmp(k.p + j - 3, UNDER, 3)) b->spanned[(unsigned char)k.p[j - 1]] = true;
         }
     }
-    return true;
 }
 
 void vc_tok_bpe_finish(struct vc_tokenizer *t) {
     struct vc_tok_bpe *b = &t->bpe;
-    b->cut_spaces = !b->bytes && !b->ignore_merges && !b->prefix.n && !b->suffix.n && b->map.slot &&
-                    vc_text_map_find(&b->map, UNDER, 3) >= 0 && never_spans(&b->map);
+    b->cut_spaces = !b->bytes && !b->ignore_merges && !b->prefix.n && !b->suffix.n && vc_text_map_find(b->map, UNDER, 3) >= 0;
+    if (b->cut_spaces) mark_spanned(b);
 }

@@ -138,7 +138,7 @@ static vc_status words(const struct encode *e, const struct vc_tok_view *v, size
         if (!q) break;
         i = (size_t)(q - v->p);
         if (i + 3 > b || q[1] != '\x96' || q[2] != '\x81') continue;
-        if (i - from >= 3 && !memcmp(q - 3, q, 3)) continue;    /* inside a run of them */
+        if (e->t->bpe.spanned[(unsigned char)q[-1]] || (i - from >= 3 && !memcmp(q - 3, q, 3))) continue;
         VC_TRY(word(e, v, from, i));
         from = i;
         i += 2;

@@ -144,12 +144,13 @@ static vc_status index_bytes(struct vc_tokenizer *t, vc_err *err) {
     size_t total = 0;
     for (uint32_t i = 0; i < t->size; i++) total += t->text[i].n;
     char *blob = vc_arena_alloc(&t->arena, total + 1, 1);
-    if (!blob || !vc_text_map_init(&t->bpe.map, t->size)) return nomem(t, err);
+    if (!blob || !vc_text_map_init(&t->bpe.own, t->size)) return nomem(t, err);
+    t->bpe.map = &t->bpe.own;
     for (uint32_t i = 0; i < t->size; i++) {
         size_t n = raw_bytes(blob, t->text[i]);
         t->piece[i] = t->text[i];
         if (n == SIZE_MAX || n == 0) continue;
-        if (!vc_text_map_add(&t->bpe.map, blob, n, (int32_t)i, NULL)) return nomem(t, err);
+        if (!vc_text_map_add(&t->bpe.own, blob, n, (int32_t)i, NULL)) return nomem(t, err);
         if (!(t->flags[i] & VC_TOKF_ADDED)) t->piece[i] = (vc_str){ blob, n };
         blob += n;
     }
@@ -158,11 +159,11 @@ static vc_status index_bytes(struct vc_tokenizer *t, vc_err *err) {
 
 /* The id of a symbol; one that is no token gets a number behind the vocabulary. */
 static bool symbol(struct vc_tokenizer *t, const char *p, size_t n, int32_t *next, int32_t *id) {
-    *id = vc_text_map_find(&t->bpe.map, p, n);
+    *id = vc_text_map_find(t->bpe.map, p, n);
     if (*id >= 0) return true;
     char *copy = vc_arena_strndup(&t->arena, p, n);
     *id = (*next)++;
-    return copy && vc_text_map_add(&t->bpe.map, copy, n, *id, NULL);
+    return copy && vc_text_map_add(&t->bpe.own, copy, n, *id, NULL);
 }
 
 static vc_status load_merges(struct vc_tokenizer *t, const struct source *s, vc_err *err) {
@@ -227,7 +228,7 @@ static vc_status load_bpe(struct vc_tokenizer *t, struct source *s, vc_err *err)
     VC_TRY(load_merges(t, s, err));
     for (int i = 0; i < 256; i++) {
         char c = (char)i;
-        t->bpe.byte_id[i] = vc_text_map_find(&t->bpe.map, &c, 1);
+        t->bpe.byte_id[i] = vc_text_map_find(t->bpe.map, &c, 1);
     }
     return VC_OK;
 }
@@ -240,7 +241,7 @@ static uint32_t order_of(float score) {
     score += 0.0f;    /* -0 becomes 0 */
     memcpy(&u, &score, 4);
     u ^= u >> 31 ? UINT32_MAX : 0x80000000u;
-    return ~u;
+    return ~u < UINT32_MAX ? ~u : UINT32_MAX - 1;    /* the last value is "no rank" */
 }
 
 static vc_status spm_pieces(struct vc_tokenizer *t, const struct source *s, vc_err *err) {
@@ -287,7 +288,8 @@ static vc_status load_spm(struct vc_tokenizer *t, struct source *s, vc_err *err)
     t->strip_first = prefix;
     t->norm = VC_NEW_ARRAY(&t->arena, struct vc_tok_norm, 2);
     uint32_t *order = VC_NEW_ARRAY(&t->arena, uint32_t, t->size);
-    if (!t->norm || !order || !vc_text_map_init(&t->bpe.map, t->size)) return nomem(t, err);
+    if (!t->norm || !order) return nomem(t, err);
+    t->bpe.map = &t->by_text;
     vc_str under = VC_STR("\xE2\x96\x81");
     if (prefix) t->norm[t->num_norm++] = (struct vc_tok_norm){ .kind = VC_NORM_PREPEND, .text = under };
     t->norm[t->num_norm++] = (struct vc_tok_norm){ .kind = VC_NORM_REPLACE, .text = under, .pattern.text = VC_STR(" ") };
@@ -295,9 +297,7 @@ static vc_status load_spm(struct vc_tokenizer *t, struct source *s, vc_err *err)
         float score;
         memcpy(&score, (const char *)s->score + 4 * (size_t)i, 4);
         order[i] = order_of(score);
-        vc_str w = t->text[i];
-        if (w.n > t->bpe.max_len) t->bpe.max_len = (uint32_t)w.n;
-        if (w.n && !vc_text_map_add(&t->bpe.map, w.p, w.n, (int32_t)i, NULL)) return nomem(t, err);
+        if (t->text[i].n > t->bpe.max_len) t->bpe.max_len = (uint32_t)t->text[i].n;
     }
     t->bpe.order = order;
     VC_TRY(spm_pieces(t, s, err));

@@ -75,10 +75,12 @@ struct vc_tok_bpe {
     bool bytes;                      /* the ByteLevel alphabet is folded away: keys of `map` are raw bytes */
     bool byte_fallback, fuse_unk, ignore_merges;
     bool pieces_by_byte;             /* llama.cpp: a symbol that is no token becomes the tokens of its bytes */
-    bool cut_spaces;                 /* no merge crosses "x▁": words are cut there first, which changes no result */
+    bool cut_spaces;                 /* words are cut before each "▁" behind another character, which changes no result … */
+    bool spanned[256];               /* … but not where the byte before it is one that tokens with "x▁" in them have there */
     int32_t unk;                     /* -1: none */
     vc_str prefix, suffix;           /* continuing_subword_prefix, end_of_word_suffix */
-    struct vc_text_map map;          /* symbol or token → id; ids ≥ the vocabulary's size are symbols that are no token */
+    const struct vc_text_map *map;   /* symbol or token → id; ids ≥ the vocabulary's size are symbols that are no token */
+    struct vc_text_map own;          /* what map points at, where that is not by_text */
     struct vc_pair_map pairs;
     int32_t byte_id[256];            /* byte mode: id of the single byte, -1 none; else of "<0xNN>" */
     const uint32_t *order;           /* SPM: by id, smaller is merged sooner (the score, mapped to an ordered integer) */
@@ -126,8 +128,7 @@ struct vc_tok_store { char *p; struct vc_tok_place *at; size_t n, cap, at_cap; }
 
 struct vc_tok_seg { uint32_t start, end; bool first; };   /* a word: bytes of the view; first: begins at byte 0 of the original text */
 struct vc_tok_segs { struct vc_tok_seg *v; size_t n, cap; };
-struct vc_tok_sym { int32_t id; uint32_t len; int32_t prev, next; };
-struct vc_tok_cand { uint64_t key; int32_t left, right; };
+struct vc_tok_sym { int32_t id; uint32_t len; int32_t prev, next; uint32_t pair_rank; int32_t pair_id; };
 struct vc_tok_found { uint32_t start, end, added; };
 
 enum { VC_TOK_CACHE_SLOTS = 8192, VC_TOK_CACHE_KEY = 40, VC_TOK_CACHE_IDS = 10 };
@@ -156,7 +157,7 @@ struct vc_tok_scratch {
     size_t cap_cps;
     struct vc_tok_sym *sym;
     size_t num_sym, cap_sym;
-    struct vc_tok_cand *heap;
+    uint64_t *heap;
     size_t num_heap, cap_heap;
     struct vc_tok_cached *cache;
 };

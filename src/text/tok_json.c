@@ -67,17 +67,18 @@ static vc_str raw_bytes(struct vc_tokenizer *t, vc_str w) {
 /* The map that the model looks symbols up in, and the ids of single bytes. */
 static vc_status index_symbols(struct vc_tokenizer *t, vc_err *err) {
     struct vc_tok_bpe *b = &t->bpe;
-    if (!vc_text_map_init(&b->map, t->size)) return nomem(t, err);
+    if (!vc_text_map_init(&b->own, t->size)) return nomem(t, err);
+    b->map = &b->own;
     for (uint32_t i = 0; i < t->size; i++) {
         if (!(t->flags[i] & VC_TOKF_USED)) continue;
         vc_str k = b->bytes ? raw_bytes(t, t->text[i]) : t->text[i];
-        if (k.p && k.n && !vc_text_map_add(&b->map, k.p, k.n, (int32_t)i, NULL)) return nomem(t, err);
+        if (k.p && k.n && !vc_text_map_add(&b->own, k.p, k.n, (int32_t)i, NULL)) return nomem(t, err);
     }
     for (int i = 0; i < 256; i++) {
         char s[8];
         s[0] = (char)i;
         size_t n = b->bytes ? 1 : (size_t)snprintf(s, sizeof s, "<0x%02X>", (unsigned)i);
-        b->byte_id[i] = vc_text_map_find(&b->map, s, n);
+        b->byte_id[i] = vc_text_map_find(b->map, s, n);
     }
     return t->arena.failed ? nomem(t, err) : VC_OK;
 }

@@ -30,7 +30,7 @@ void vc_tokenizer_close(struct vc_tokenizer *t) {
     }
     for (int i = 0; i < 2; i++) vc_trie_free(&t->added[i].trie);
     vc_text_map_free(&t->by_text);
-    vc_text_map_free(&t->bpe.map);
+    vc_text_map_free(&t->bpe.own);
     vc_pair_map_free(&t->bpe.pairs);
     vc_tok_regex_free(t->regexes);
     vc_arena_free(&t->arena);
