@@ -22,7 +22,6 @@ struct vc_engine_seq_params {
     const int32_t *prompt; uint32_t num_prompt;
     const struct vc_sampling *sampling;
     uint64_t seed;
-    int32_t eos_token;                     /* -1: none */
     int32_t priority;
     const char *cache_salt;
     bool all_logits;                       /* the tap sees every position, not only those that sample */
@@ -51,6 +50,8 @@ void vc_engine_close(struct vc_engine *e);
 struct vc_net *vc_engine_net(struct vc_engine *e);
 void vc_engine_set_tap(struct vc_engine *e, vc_engine_tap_fn *fn, void *ctx);
 
+/* Would vc_engine_add refuse it? Any thread may ask. *max_tokens: outputs that it can have. */
+vc_status vc_engine_check(const struct vc_engine *e, const struct vc_engine_seq_params *p, uint32_t *max_tokens, vc_err *err);
 vc_status vc_engine_add(struct vc_engine *e, const struct vc_engine_seq_params *p, struct vc_engine_seq **out, vc_err *err);
 /* Ends a sequence from outside (abort, or stop by a stop string); its event says so. Frees it: not from inside an event. */
 void vc_engine_end(struct vc_engine *e, struct vc_engine_seq *q, enum vc_finish f);

@@ -42,7 +42,6 @@ static vc_status check_scalars(const vc_sampling_params *p, const struct vc_samp
           p->prompt_logprobs, lim->max_logprobs);
     RANGE(!p->num_stop || p->detokenize,
           "stop strings are only supported when detokenize is True. Set detokenize=True to use stop.");
-    RANGE(p->temperature >= 1e-5f || p->n == 1, "n must be 1 when using greedy sampling, got %u.", p->n);
     return VC_OK;
 }
 

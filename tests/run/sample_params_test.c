@@ -55,7 +55,6 @@ static void ranges(void **state) {
     (void)state;
     ACCEPT((void)p);
     REFUSE("n must", p.n = 0);
-    REFUSE("greedy", p.n = 2, p.temperature = 0);
     REFUSE("presence_penalty", p.presence_penalty = 2.01f);
     REFUSE("presence_penalty", p.presence_penalty = NAN);
     ACCEPT(p.presence_penalty = -2);

@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * api_int.h: what a vc_model is made of.
+ * Two locks: `engine_lock` is held by whoever steps; `lock` guards the queues between callers and the engine. Taken in
+ * that order. Requests belong to the engine side once they left `pending`. */
+#ifndef VC_API_API_INT_H
+#define VC_API_API_INT_H
+
+#include <pthread.h>
+
+#include "run/engine.h"
+#include "text/template.h"
+#include "text/tokenizer.h"
+
+/* An output with its storage; recycled, so that a steady step allocates nothing. */
+struct api_output {
+    vc_output o;                           /* first: vc_output_free gets its address */
+    struct api_output *next;
+    struct api_pool *pool;
+    int32_t token;
+    struct vc_buf text;
+    vc_logprob *logprobs; uint32_t cap_logprobs;
+    vc_logprob *prompt_logprobs; uint32_t cap_prompt_logprobs;
+    char stop_string[256];
+};
+/* Free outputs. Outlives the model while outputs are in the caller's hands. */
+struct api_pool { pthread_mutex_t lock; struct api_output *free; uint32_t refs; };
+
+struct api_request;
+struct api_choice {
+    struct api_request *request;
+    struct vc_engine_seq *seq;             /* NULL: not added, or finished */
+    uint32_t index, num_tokens;
+    struct vc_detok detok;
+    struct vc_buf text;                    /* not sent yet, after `keep` bytes that were */
+    size_t keep;
+    uint64_t seed;
+    bool finished;
+};
+struct api_request {
+    struct api_request *next, *prev;       /* pending list (next only), then live list */
+    uint64_t id;
+    int32_t *prompt; uint32_t num_prompt;
+    struct vc_sampling *sampling;          /* owned */
+    char *cache_salt;
+    int32_t priority;
+    void *user;
+    size_t longest_stop;
+    uint32_t open_choices;
+    bool all_logits, cancelled;
+    struct api_choice choice[];
+};
+
+struct vc_model {
+    struct vc_engine *engine;
+    struct vc_tokenizer *tokenizer;        /* NULL: the model has none; token ids only */
+    struct vc_template *chat;              /* compiled chat template, or NULL */
+    char *chat_text;
+    vc_err chat_error;                     /* why there is none */
+    struct vc_arena arena;                 /* strings of the info */
+    vc_model_info info;
+    vc_sampling_params defaults;           /* from generation_config.json */
+    int32_t eos_ids[32]; uint32_t num_eos;
+    uint64_t base_seed, next_seed;
+
+    pthread_mutex_t engine_lock, lock;
+    pthread_cond_t work, ready;            /* for the thread; for readers of outputs */
+    uint64_t next_id;
+    struct api_request *pending, **pending_tail, *live;
+    uint32_t num_live;                     /* pending and live */
+    struct api_output *out_head, **out_tail;
+    struct api_pool *pool;
+    pthread_t thread;
+    bool threaded, quit, any_cancelled;
+    uint64_t steps, prompt_tokens, generated_tokens;
+    double step_seconds;
+    vc_err step_error;
+};
+
+/* output.c */
+struct api_pool *api_pool_new(void);
+void api_pool_release(struct api_pool *p);
+struct api_output *api_output_take(struct vc_model *m);
+void api_output_send(struct vc_model *m, struct api_output *o);
+
+/* request.c */
+void api_admit(struct vc_model *m);                       /* pending requests into the engine; engine_lock held */
+void api_request_free(struct api_request *r);
+void api_event(void *ctx, const struct vc_engine_event *e);
+
+/* stop.c: looks for stop strings in the text that ends with the newest `fresh` bytes. Returns the offset where the text
+ * must be cut, or SIZE_MAX; *which: the string. */
+size_t api_find_stop(const struct vc_sampling *s, const char *text, size_t n, size_t fresh, const char **which);
+
+/* defaults.c: generation_config.json, eos ids. */
+vc_status api_load_defaults(struct vc_model *m, const vc_model_params *p, vc_err *err);
+
+/* text.c */
+vc_status api_load_text(struct vc_model *m, const vc_model_params *p, vc_err *err);
+
+/* For rooms above that look inside (lab). */
+struct vc_engine *vc_model_engine(struct vc_model *m);
+
+#endif

@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * model.c: opening and closing a model, and what can be asked of it. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "api/api_int.h"
+
+void vc_model_params_init(vc_model_params *p) {
+    *p = (vc_model_params){ .struct_size = sizeof *p, .max_num_seqs = 256, .max_num_batched_tokens = 2048, .block_size = 16, .enable_prefix_caching = 1 };
+}
+
+static const char *quantization(struct vc_model *m, const struct vc_net *n) {
+    uint64_t bytes[VC_NUM_DTYPES] = { 0 };
+    for (size_t i = 0; i < vc_tensors_count(n->tensors); i++) {
+        const struct vc_tensor *t = vc_tensors_at(n->tensors, i);
+        bytes[t->dtype] += t->n_dims > 1 ? t->bytes : 0;
+    }
+    struct vc_buf b = { 0 };
+    for (int d = 0; d < VC_NUM_DTYPES; d++)
+        if (bytes[d]) vc_buf_printf(&b, "%s%s", b.n ? ", " : "", vc_dtype_name((enum vc_dtype)d));
+    const char *s = vc_arena_strdup(&m->arena, b.p ? b.p : "");
+    vc_buf_free(&b);
+    return s;
+}
+
+static const char *model_name(struct vc_model *m, const vc_model_params *p) {
+    size_t n = strlen(p->path);
+    while (n > 1 && p->path[n - 1] == '/') n--;
+    size_t at = n;
+    while (at > 0 && p->path[at - 1] != '/') at--;
+    return vc_arena_strndup(&m->arena, p->path + at, n - at);
+}
+
+static vc_status fill_info(struct vc_model *m, const vc_model_params *p, vc_err *err) {
+    const struct vc_net *n = vc_engine_net(m->engine);
+    struct vc_buf num = { 0 };
+    vc_numerics_print(&n->numerics, &num);
+    m->info = (vc_model_info){
+        .struct_size = sizeof m->info, .name = model_name(m, p), .architecture = n->config.arch->name, .format = n->format, .quantization = quantization(m, n),
+        .numerics = vc_arena_strdup(&m->arena, num.p ? num.p : ""), .kv_cache_dtype = vc_dtype_name(n->kv.dtype), .parameters = n->weights.parameters,
+        .weight_bytes = n->weights.region_bytes, .kv_bytes = n->kv.bytes, .kv_tokens = (uint64_t)(n->kv.pages - 1) * n->kv.geom.page_tokens,
+        .workspace_bytes = vc_prog_workspace(n->prog), .max_model_len = n->max_model_len, .vocab_size = n->config.vocab_size,
+        .num_layers = n->config.num_layers, .hidden_size = n->config.hidden_size, .block_size = n->kv.geom.page_tokens, .num_kv_blocks = n->kv.pages - 1,
+        .threads = p->threads ? p->threads : vc_cpu_threads(), .bos_token_id = -1,
+    };
+    vc_buf_free(&num);
+    return m->arena.failed ? vc_fail(err, VC_E_NOMEM, "out of memory opening %s", p->path) : VC_OK;
+}
+
+static vc_status open_engine(struct vc_model *m, const vc_model_params *p, vc_err *err) {
+    struct vc_engine_params ep = {
+        .net = { .path = p->path, .dtype = p->dtype, .numerics = p->numerics, .kv_dtype = p->kv_cache_dtype, .max_model_len = p->max_model_len, .threads = p->threads,
+                 .strict = p->strict_kernels, .progress = p->progress, .progress_arg = p->progress_arg },
+        .max_num_seqs = p->max_num_seqs, .max_num_batched_tokens = p->max_num_batched_tokens, .block_size = p->block_size, .kv_bytes = p->kv_cache_memory_bytes,
+        .prefix_caching = p->enable_prefix_caching != 0, .priority_policy = p->priority != 0,
+    };
+    return vc_engine_open(&m->engine, &ep, api_event, m, err);
+}
+
+static vc_status open_all(struct vc_model *m, const vc_model_params *p, vc_err *err) {
+    m->pool = api_pool_new();
+    if (!m->pool) return vc_fail(err, VC_E_NOMEM, "out of memory opening %s", p->path);
+    VC_TRY(open_engine(m, p, err));
+    VC_TRY(fill_info(m, p, err));
+    VC_TRY(api_load_text(m, p, err));
+    m->info.chat_template = m->chat_text;
+    if (m->tokenizer) m->info.bos_token_id = vc_tok_bos(m->tokenizer);
+    return api_load_defaults(m, p, err);
+}
+
+vc_status vc_model_open(vc_model **out, const vc_model_params *p, vc_err *err) {
+    *out = NULL;
+    if (p->struct_size != sizeof *p) return vc_fail(err, VC_E_INVALID, "vc_model_open: struct_size is not that of this library; call vc_model_params_init");
+    if (!p->path || !*p->path) return vc_fail(err, VC_E_INVALID, "path: no model is given");
+    struct vc_model *m = calloc(1, sizeof *m);
+    if (!m) return vc_fail(err, VC_E_NOMEM, "out of memory opening %s", p->path);
+    pthread_mutex_init(&m->engine_lock, NULL);
+    pthread_mutex_init(&m->lock, NULL);
+    pthread_cond_init(&m->work, NULL);
+    pthread_cond_init(&m->ready, NULL);
+    m->pending_tail = &m->pending;
+    m->out_tail = &m->out_head;
+    m->base_seed = p->seed;
+    vc_status s = open_all(m, p, err);
+    if (s != VC_OK) vc_model_close(&m);
+    *out = m;
+    return s;
+}
+
+void vc_model_close(vc_model **pm) {
+    struct vc_model *m = *pm;
+    *pm = NULL;
+    if (!m) return;
+    vc_stop(m);
+    for (struct api_request *r = m->pending, *next; r; r = next) {
+        next = r->next;
+        api_request_free(r);
+    }
+    m->pending = NULL;
+    vc_engine_close(m->engine);                     /* ends what runs; its requests are freed by their last event */
+    for (struct api_output *o = m->out_head, *next; o; o = next) {
+        next = o->next;
+        vc_output_free(&o->o);
+    }
+    api_pool_release(m->pool);
+    vc_template_del(m->chat);
+    free(m->chat_text);
+    vc_tokenizer_close(m->tokenizer);
+    vc_arena_free(&m->arena);
+    pthread_mutex_destroy(&m->engine_lock);
+    pthread_mutex_destroy(&m->lock);
+    pthread_cond_destroy(&m->work);
+    pthread_cond_destroy(&m->ready);
+    free(m);
+}
+
+vc_status vc_model_get_info(const vc_model *m, vc_model_info *info) {
+    if (info->struct_size != sizeof *info) return VC_E_INVALID;
+    *info = m->info;
+    return VC_OK;
+}
+
+vc_status vc_get_stats(const vc_model *cm, vc_stats *s) {
+    struct vc_model *m = (struct vc_model *)(uintptr_t)cm;      /* the locks are not part of what is const */
+    if (s->struct_size != sizeof *s) return VC_E_INVALID;
+    struct vc_sched_stats e;
+    pthread_mutex_lock(&m->engine_lock);
+    vc_engine_stats(m->engine, &e);
+    *s = (vc_stats){ .struct_size = sizeof *s, .running = e.running, .waiting = e.waiting, .kv_usage = e.kv_usage, .steps = m->steps, .prompt_tokens = m->prompt_tokens,
+                     .generated_tokens = m->generated_tokens, .preemptions = e.preemptions, .prefix_queries = e.prefix.queries + e.prefix_resumed.queries,
+                     .prefix_hits = e.prefix.hits + e.prefix_resumed.hits, .step_seconds = m->step_seconds };
+    pthread_mutex_unlock(&m->engine_lock);
+    return VC_OK;
+}
+
+vc_status vc_reset_prefix_cache(vc_model *m) {
+    pthread_mutex_lock(&m->engine_lock);
+    bool ok = vc_engine_reset_prefix_cache(m->engine);
+    pthread_mutex_unlock(&m->engine_lock);
+    return ok ? VC_OK : VC_E_STATE;
+}
+
+struct vc_engine *vc_model_engine(struct vc_model *m) { return m->engine; }

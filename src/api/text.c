@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * text.c: the model's tokenizer and chat template behind the public functions. */
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+
+#include "api/api_int.h"
+#include "io/map.h"
+
+static bool exists(const char *path) {
+    struct stat st;
+    return stat(path, &st) == 0;
+}
+
+/* Where the vocabulary comes from: --tokenizer, the GGUF itself, or tokenizer.json in the folder, if there is one. */
+static vc_status load_tokenizer(struct vc_model *m, const vc_model_params *p, vc_err *err) {
+    if (p->tokenizer && *p->tokenizer) return vc_tokenizer_open(&m->tokenizer, p->tokenizer, err);
+    const struct vc_gguf *g = vc_engine_net(m->engine)->gguf;
+    if (g) return vc_gguf_find(g, "tokenizer.ggml.model") ? vc_tokenizer_from_gguf(&m->tokenizer, g, err) : VC_OK;
+    char file[4096];
+    const char *slash = strrchr(p->path, '/');
+    bool single = vc_str_ends(vc_str_of(p->path), ".safetensors");
+    if (single) snprintf(file, sizeof file, "%.*stokenizer.json", (int)(slash ? slash - p->path + 1 : 0), p->path);
+    else snprintf(file, sizeof file, "%s/tokenizer.json", p->path);
+    return exists(file) ? vc_tokenizer_from_json(&m->tokenizer, file, err) : VC_OK;
+}
+
+/* Text of the template: the one given (a path, or the text itself), else the model's. NULL: none. */
+static vc_status template_text(struct vc_model *m, const vc_model_params *p, vc_err *err) {
+    const char *own = m->tokenizer ? vc_tok_chat_template(m->tokenizer) : NULL;
+    if (!p->chat_template || !*p->chat_template) {
+        m->chat_text = own ? strdup(own) : NULL;
+        return own && !m->chat_text ? vc_fail(err, VC_E_NOMEM, "out of memory for the chat template") : VC_OK;
+    }
+    if (strchr(p->chat_template, '{') || strchr(p->chat_template, '\n')) {
+        m->chat_text = strdup(p->chat_template);
+        return m->chat_text ? VC_OK : vc_fail(err, VC_E_NOMEM, "out of memory for the chat template");
+    }
+    struct vc_map map;
+    VC_TRY(vc_map_open(&map, p->chat_template, err));
+    m->chat_text = malloc(map.n + 1);
+    if (m->chat_text) {
+        memcpy(m->chat_text, map.p, map.n);
+        m->chat_text[map.n] = '\0';
+    }
+    vc_map_close(&map);
+    return m->chat_text ? VC_OK : vc_fail(err, VC_E_NOMEM, "out of memory for the chat template");
+}
+
+vc_status api_load_text(struct vc_model *m, const vc_model_params *p, vc_err *err) {
+    VC_TRY(load_tokenizer(m, p, err));
+    VC_TRY(template_text(m, p, err));
+    if (!m->chat_text) {
+        vc_fail(&m->chat_error, VC_E_UNSUPPORTED, "the model has no chat template; give one with --chat-template, or use a plain prompt");
+        return VC_OK;
+    }
+    bool given = p->chat_template && *p->chat_template;
+    vc_status s = vc_template_compile(&m->chat, m->chat_text, strlen(m->chat_text), &m->chat_error);
+    if (s != VC_OK && given) {                     /* the user's own template must work; the model's may be unused */
+        *err = m->chat_error;
+        return vc_fail_prefix(err, "chat template");
+    }
+    return VC_OK;
+}
+
+static vc_status need_tokenizer(const struct vc_model *m, vc_err *err) {
+    return m->tokenizer ? VC_OK : vc_fail(err, VC_E_UNSUPPORTED, "%s: there is no tokenizer; give one with --tokenizer, or use token ids", m->info.name);
+}
+
+vc_status vc_tokenize(const vc_model *m, const char *text, size_t len, int flags, int32_t **ids, size_t *n, vc_err *err) {
+    *ids = NULL;
+    *n = 0;
+    VC_TRY(need_tokenizer(m, err));
+    struct vc_ids list = { 0 };
+    vc_status s = vc_tok_encode(m->tokenizer, text, len, flags, &list, err);
+    if (s == VC_OK && !list.v && !(list.v = malloc(sizeof *list.v))) s = vc_fail(err, VC_E_NOMEM, "out of memory tokenizing");
+    if (s != VC_OK) {
+        vc_ids_free(&list);
+        return s;
+    }
+    *ids = list.v;
+    *n = list.n;
+    free(list.start);
+    free(list.end);
+    return VC_OK;
+}
+
+vc_status vc_detokenize(const vc_model *m, const int32_t *ids, size_t n, int flags, char **text, size_t *len, vc_err *err) {
+    *text = NULL;
+    VC_TRY(need_tokenizer(m, err));
+    struct vc_buf b = { 0 };
+    vc_status s = vc_tok_decode(m->tokenizer, ids, n, (flags & VC_DETOK_SKIP_SPECIAL) != 0, &b, err);
+    if (s == VC_OK && !(*text = vc_buf_take(&b, len))) s = vc_fail(err, VC_E_NOMEM, "out of memory detokenizing");
+    vc_buf_free(&b);
+    return s;
+}
+
+static const char *token_text(const struct vc_model *m, int32_t id, char *buf, size_t cap) {
+    if (id < 0) return NULL;
+    vc_str s = vc_tok_text(m->tokenizer, id);
+    if (s.n >= cap) return NULL;
+    memcpy(buf, s.p, s.n);
+    buf[s.n] = '\0';
+    return buf;
+}
+
+vc_status vc_chat_render(const vc_model *m, const char *messages_json, int add_generation_prompt, char **text, size_t *len, vc_err *err) {
+    *text = NULL;
+    if (!m->chat) return vc_fail(err, m->chat_error.status, "%s", m->chat_error.text);
+    json_t *messages;
+    VC_TRY(vc_json_parse(&messages, messages_json, strlen(messages_json), "messages", err));
+    char bos[256], eos[256];
+    struct vc_template_args a = { .messages = messages, .add_generation_prompt = add_generation_prompt != 0, .now = (int64_t)time(NULL) };
+    if (m->tokenizer) {
+        a.bos_token = token_text(m, vc_tok_bos(m->tokenizer), bos, sizeof bos);
+        a.eos_token = token_text(m, vc_tok_eos(m->tokenizer), eos, sizeof eos);
+    }
+    struct vc_buf b = { 0 };
+    vc_status s = json_is_array(messages) ? vc_template_render(m->chat, &a, &b, err) : vc_fail(err, VC_E_INVALID, "messages: expected a JSON array");
+    json_decref(messages);
+    if (s == VC_OK && !(*text = vc_buf_take(&b, len))) s = vc_fail(err, VC_E_NOMEM, "out of memory rendering the chat template");
+    vc_buf_free(&b);
+    return s;
+}
+
+void vc_free(void *p) { free(p); }

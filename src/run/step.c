@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * step.c: one engine step: plan, compute, sample, report. */
+#include <math.h>
+#include <string.h>
+
+#include "num/half.h"
+#include "run/engine_int.h"
+
+/* ---- the batch ---- */
+
+static void add_outputs(struct vc_engine *e, uint32_t item, uint32_t row0) {
+    const struct vc_sched_item *it = &e->step->items[item];
+    const struct vc_engine_seq *q = it->seq->user;
+    for (uint32_t i = 0; i < it->num_tokens; i++) {
+        uint32_t pos = it->num_computed + i;
+        bool samples = it->samples && i + 1 == it->num_tokens, prompt = q->prompt_logprobs && !q->prompt_sent && pos + 1 < it->seq->num_prompt;
+        if (!samples && !prompt && !q->all_logits) continue;
+        e->out_rows[e->num_outs] = (int32_t)(row0 + i);
+        e->outs[e->num_outs++] = (struct out_row){ item, pos, samples, prompt };
+    }
+}
+
+static void make_batch(struct vc_engine *e) {
+    uint32_t row = 0, block = e->params.block_size;
+    e->num_outs = 0;
+    for (uint32_t k = 0; k < e->step->num_items; k++) {
+        const struct vc_sched_item *it = &e->step->items[k];
+        const struct vc_seq *s = it->seq;
+        e->seqs[k] = (struct vc_attn_seq){ row, it->num_tokens, it->num_computed, s->kv.blocks };
+        for (uint32_t i = 0; i < it->num_tokens; i++) {
+            uint32_t pos = it->num_computed + i;
+            e->ids[row + i] = s->tokens[pos];
+            e->pos[row + i] = pos;
+            e->seq_len[row + i] = VC_MAX(s->num_prompt, pos + 1);
+            e->slots[row + i] = (int64_t)s->kv.blocks[pos / block] * block + pos % block;
+        }
+        add_outputs(e, k, row);
+        row += it->num_tokens;
+    }
+    e->batch = (struct vc_net_step){ .pos = e->pos, .seq_len = e->seq_len,
+        .batch = { .n_tok = row, .n_out = e->num_outs, .n_seqs = e->step->num_items, .ids = e->ids, .slots = e->slots, .out_rows = e->out_rows, .seqs = e->seqs } };
+}
+
+/* ---- rows of logits ---- */
+
+/* Row r of the logits stream as f32: in place where it is, else widened into the thread's row. */
+static float *row_f32(struct vc_engine *e, uint32_t r, uint32_t thread) {
+    struct vc_view v = vc_net_logits(e->net, e->head_count);
+    char *p = (char *)v.data + (size_t)r * v.stride;
+    if (v.dtype == VC_F32) return (float *)(void *)p;
+    float *dst = e->row[thread];
+    const uint16_t *src = (const uint16_t *)(const void *)p;
+    for (uint32_t i = 0; i < v.cols; i++) dst[i] = v.dtype == VC_BF16 ? vc_bf16_f32(src[i]) : vc_f16_f32(src[i]);
+    return dst;
+}
+
+static void one_row(struct vc_engine *e, uint32_t r, uint32_t thread) {
+    const struct out_row *o = &e->outs[e->head_first + r];
+    struct vc_seq *s = e->step->items[o->item].seq;
+    struct vc_engine_seq *q = s->user;
+    if (!o->prompt && !o->samples) return;
+    float *logits = row_f32(e, r, thread);
+    vc_status st = VC_OK;
+    if (o->prompt) {
+        uint32_t k = (uint32_t)q->sampling->prompt_logprobs;
+        st = vc_sample_logprobs(e->sampler[thread], logits, s->tokens[o->pos + 1], k, q->prompt_logprobs + (size_t)(o->pos + 1) * (k + 1), &q->error);
+    }
+    if (st == VC_OK && o->samples)
+        st = vc_sample_row(e->sampler[thread], q->sample, logits, s->tokens + s->num_prompt, vc_seq_num_outputs(s), &e->results[o->item], q->logprobs, &q->error);
+    if (st != VC_OK) e->failed[o->item] = 1;
+    else if (o->samples) e->sampled[o->item] = e->results[o->item].token;
+}
+
+static void rows_of_thread(void *ctx, uint32_t thread) {
+    struct vc_engine *e = ctx;
+    for (uint32_t r = thread; r < e->head_count; r += e->threads) one_row(e, r, thread);
+}
+
+static void handle_rows(struct vc_engine *e, uint32_t first, uint32_t count) {
+    e->head_first = first;
+    e->head_count = count;
+    if (e->tap)
+        for (uint32_t r = 0; r < count; r++) {
+            const struct out_row *o = &e->outs[first + r];
+            const struct vc_engine_seq *q = e->step->items[o->item].seq->user;
+            e->tap(e->tap_ctx, q->user, o->pos, row_f32(e, r, 0));
+        }
+    if (count == 1) one_row(e, 0, 0);
+    else e->net->dev->be->parallel(e->net->dev, e->threads, rows_of_thread, e);
+}
+
+/* ---- a value that is not finite: which layer had it first ---- */
+
+struct hunt { uint32_t row0, rows; char label[96]; };
+
+static bool row_is_finite(const struct vc_view *v, uint32_t r) {
+    const char *p = (const char *)v->data + (size_t)r * v->stride;
+    for (uint32_t c = 0; c < v->cols; c++) {
+        float x = v->dtype == VC_F32 ? ((const float *)(const void *)p)[c] : v->dtype == VC_BF16 ? vc_bf16_f32(((const uint16_t *)(const void *)p)[c])
+                                                                                                 : vc_f16_f32(((const uint16_t *)(const void *)p)[c]);
+        if (!isfinite(x)) return false;
+    }
+    return true;
+}
+
+static void look(void *ctx, const char *label, const struct vc_view *out) {
+    struct hunt *h = ctx;
+    if (h->label[0] || !vc_dtype_is_float(out->dtype)) return;
+    for (uint32_t r = h->row0; r < h->row0 + h->rows && r < out->rows; r++)
+        if (!row_is_finite(out, r)) {
+            snprintf(h->label, sizeof h->label, "%s", label);
+            return;
+        }
+}
+
+/* Runs the step again with probes: the same tokens at the same places give the same bits. */
+static void name_first_layer(struct vc_engine *e, uint32_t item) {
+    struct vc_engine_seq *q = e->step->items[item].seq->user;
+    struct hunt h = { e->seqs[item].row0, e->seqs[item].rows, "" };
+    vc_prog_set_probe(e->net->prog, look, &h);
+    vc_err ignored = VC_ERR_INIT;
+    vc_net_run(e->net, &e->batch, &ignored);
+    vc_prog_set_probe(e->net->prog, NULL, NULL);
+    if (h.label[0]) vc_fail(&q->error, VC_E_NUMERIC, "a value that is not finite first appears in %s", h.label);
+}
+
+/* ---- reporting ---- */
+
+static void report_item(struct vc_engine *e, uint32_t k) {
+    struct vc_seq *s = e->step->items[k].seq;
+    struct vc_engine_seq *q = s->user;
+    if (e->sampled[k] < 0 && s->finish == VC_FINISH_NONE) return;
+    struct vc_engine_event ev = { .user = q->user, .token = e->sampled[k], .stop_token = s->stop_token, .finish = s->finish,
+                                  .num_cached = (uint32_t)VC_MAX(s->num_cached, 0) };
+    if (ev.token >= 0 && q->logprobs) {
+        ev.logprobs = q->logprobs;
+        ev.num_logprobs = e->results[k].num_logprobs;
+    }
+    if (ev.token >= 0 && q->prompt_logprobs && !q->prompt_sent) {
+        ev.prompt_logprobs = q->prompt_logprobs;
+        q->prompt_sent = true;
+    }
+    if (s->finish == VC_FINISH_ERROR) ev.error = &q->error;
+    e->event(e->event_ctx, &ev);
+}
+
+static void report(struct vc_engine *e) {
+    for (uint32_t k = 0; k < e->step->num_items; k++) {
+        struct vc_engine_seq *q = e->step->items[k].seq->user;
+        if (e->failed[k]) vc_sched_finish(e->sched, q->seq, VC_FINISH_ERROR);
+        else if (e->sampled[k] >= 0) vc_sample_seq_push(q->sample, e->sampled[k]);
+    }
+    vc_sched_update(e->sched, e->sampled);
+    for (uint32_t k = 0; k < e->step->num_items; k++) report_item(e, k);
+    /* Those that ended in this step, by themselves, by an error, or because a stop string was seen just now. */
+    for (uint32_t k = 0; k < e->step->num_items; k++) {
+        struct vc_seq *s = e->step->items[k].seq;
+        struct vc_engine_seq *q = s->user;
+        if (s->finish == VC_FINISH_NONE && !q->stop_soon) continue;
+        if (s->finish == VC_FINISH_NONE) vc_sched_finish(e->sched, s, VC_FINISH_STOP);
+        vc_engine_seq_release(q);
+    }
+    e->num_stop_soon = 0;
+}
+
+vc_status vc_engine_step(struct vc_engine *e, vc_err *err) {
+    e->step = vc_sched_schedule(e->sched);
+    if (e->step->num_items == 0) return vc_sched_idle(e->sched) ? VC_E_DONE : vc_fail(err, VC_E_STATE, "the scheduler cannot place a waiting sequence");
+    for (uint32_t i = 0; i < e->step->num_new_blocks; i++) vc_net_zero_page(e->net, e->step->new_blocks[i]);
+    make_batch(e);
+    for (uint32_t k = 0; k < e->step->num_items; k++) {
+        e->sampled[k] = -1;
+        e->failed[k] = 0;
+    }
+    VC_TRY(vc_net_run(e->net, &e->batch, err));
+    uint32_t piece = e->net->max_out;
+    for (uint32_t at = 0; at < e->num_outs; at += piece) {
+        uint32_t n = VC_MIN(piece, e->num_outs - at);
+        if (at) vc_net_head(e->net, &e->batch, at, n);
+        handle_rows(e, at, n);
+    }
+    for (uint32_t k = 0; k < e->step->num_items; k++)
+        if (e->failed[k] && ((struct vc_engine_seq *)e->step->items[k].seq->user)->error.status == VC_E_NUMERIC) name_first_layer(e, k);
+    report(e);
+    return VC_OK;
+}
