@@ -189,11 +189,39 @@ VC_J_FILTER(wordwrap) {
     return vc_j_done(x, &out);
 }
 
-/* pprint.pformat: repr() while it fits into 80 columns. */
+/* A copy whose dicts are in the order of their keys, where all keys are strings. */
+static vc_jv sorted_copy(vc_jx *x, vc_jv v) {
+    vc_j_enter(x);
+    if (v.t == VC_J_LIST || v.t == VC_J_TUPLE) {
+        vc_jv l = vc_j_tuple(x, v.u.l->n, v.u.l->v);
+        l.t = v.t;
+        for (size_t i = 0; i < l.u.l->n; i++) l.u.l->v[i] = sorted_copy(x, l.u.l->v[i]);
+        v = l;
+    } else if (v.t == VC_J_DICT) {
+        size_t n = v.u.d->n;
+        bool text = true;
+        vc_jv d = vc_j_dict(x), *order = vc_j_array(x, n, sizeof *order), *key = vc_j_array(x, n, sizeof *key);
+        for (size_t i = 0; i < n; i++) {
+            order[i] = vc_j_int((int64_t)i);
+            key[i] = v.u.d->e[i].k;
+            text = text && key[i].t == VC_J_STR;
+        }
+        if (text) vc_j_sort(x, order, key, n, false);
+        for (size_t i = 0; i < n; i++) {
+            const struct vc_jent *e = &v.u.d->e[order[i].u.i];
+            vc_j_set(x, d.u.d, e->k, sorted_copy(x, e->v));
+        }
+        v = d;
+    }
+    vc_j_leave(x);
+    return v;
+}
+
+/* pprint.pformat: repr() with sorted dicts, while it fits into 80 columns. */
 VC_J_FILTER(pprint) {
     VC_J_UNUSED;
     struct vc_jbuf b = { 0 };
-    vc_j_put_repr(x, &b, arg[0]);
+    vc_j_put_repr(x, &b, sorted_copy(x, arg[0]));
     vc_jv r = vc_j_done(x, &b);
     if (r.u.s->len > 80 && arg[0].t >= VC_J_STR && arg[0].t <= VC_J_VIEW) vc_j_raise(x, "pprint of a value of more than 80 columns is not supported");
     return r;

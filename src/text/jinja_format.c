@@ -108,15 +108,14 @@ static void put_float(vc_jx *x, struct vc_jbuf *b, double f, const struct vc_jsp
 
 void vc_j_put_spec(vc_jx *x, struct vc_jbuf *b, vc_jv v, const struct vc_jspec *spec) {
     struct vc_jspec s = *spec;
-    bool as_int = vc_j_is_int(v) && !(v.t == VC_J_BOOL && !s.type);
-    if (vc_j_is_num(v) && (as_int || v.t == VC_J_FLOAT)) {
+    if (vc_j_is_num(v)) {
         if (!s.align) s.align = '>';
         if (v.t == VC_J_FLOAT || (s.type && strchr("eEfFgG%", s.type))) put_float(x, b, vc_j_to_double(x, v), &s);
         else put_int(x, b, v, &s);
         return;
     }
     vc_jv text = vc_j_to_str(x, v);
-    if (v.t != VC_J_STR && v.t != VC_J_BOOL) vc_j_raise(x, "unsupported format string passed to %s.__format__", vc_j_type_name(v));
+    if (v.t != VC_J_STR) vc_j_raise(x, "unsupported format string passed to %s.__format__", vc_j_type_name(v));
     if (s.type && s.type != 's') vc_j_raise(x, "unknown format code '%c' for object of type '%s'", s.type, vc_j_type_name(v));
     if (s.sign || s.alt || s.group || s.align == '=') vc_j_raise(x, "a sign, '#', ',' or '=' is not allowed in a string format specifier");
     if (!s.align) s.align = '<';

@@ -65,13 +65,23 @@ int64_t vc_j_len(vc_jx *x, vc_jv v) {
     }
 }
 
+/* An int against a float, exactly: doubles cannot hold every int. */
+static int int_float_cmp(vc_jx *x, vc_jv i, double f) {
+    if (isnan(f)) return 2;
+    if (isinf(f)) return f > 0 ? -1 : 1;
+    int c = vc_j_int_cmp(i, vc_j_double_to_int(x, f));
+    return c ? c : f > trunc(f) ? -1 : f < trunc(f);
+}
+
 /* -1, 0, 1; 2: not comparable because of a NaN. Both are numbers. */
-static int num_cmp(vc_jv a, vc_jv b) {
+static int num_cmp(vc_jx *x, vc_jv a, vc_jv b) {
     if (vc_j_is_int(a) && vc_j_is_int(b)) return vc_j_int_cmp(a, b);
-    if (a.t == VC_J_BIG) return a.u.big->neg ? -1 : 1;      /* against a float: only the sign is looked at beyond 2^63 */
-    if (b.t == VC_J_BIG) return b.u.big->neg ? 1 : -1;
-    double p = a.t == VC_J_FLOAT ? a.u.f : (double)vc_j_small(a), q = b.t == VC_J_FLOAT ? b.u.f : (double)vc_j_small(b);
-    return p < q ? -1 : p > q ? 1 : p == q ? 0 : 2;
+    if (vc_j_is_int(a)) return int_float_cmp(x, a, b.u.f);
+    if (vc_j_is_int(b)) {
+        int c = int_float_cmp(x, b, a.u.f);
+        return c == 2 ? c : -c;
+    }
+    return a.u.f < b.u.f ? -1 : a.u.f > b.u.f ? 1 : a.u.f == b.u.f ? 0 : 2;
 }
 
 static bool eq_items(vc_jx *x, const struct vc_jlist *a, const struct vc_jlist *b) {
@@ -91,7 +101,7 @@ static bool eq_dict(vc_jx *x, const struct vc_jdict *a, const struct vc_jdict *b
 }
 
 bool vc_j_eq(vc_jx *x, vc_jv a, vc_jv b) {
-    if (vc_j_is_num(a) && vc_j_is_num(b)) return num_cmp(a, b) == 0;
+    if (vc_j_is_num(a) && vc_j_is_num(b)) return num_cmp(x, a, b) == 0;
     if (a.t != b.t) return false;
     vc_j_step(x, 1);
     vc_j_enter(x);
@@ -125,7 +135,7 @@ static bool holds(enum vc_jcmp op, int c) {
 static bool ordered(vc_jx *x, enum vc_jcmp op, vc_jv a, vc_jv b) {
     if (a.t == VC_J_UNDEF) vc_j_raise_undef(x, a);
     if (b.t == VC_J_UNDEF) vc_j_raise_undef(x, b);
-    if (vc_j_is_num(a) && vc_j_is_num(b)) return holds(op, num_cmp(a, b));
+    if (vc_j_is_num(a) && vc_j_is_num(b)) return holds(op, num_cmp(x, a, b));
     if (a.t == b.t && (a.t == VC_J_STR || a.t == VC_J_BYTES)) return holds(op, bytes_cmp(a.u.s, b.u.s));
     if (a.t == b.t && (a.t == VC_J_LIST || a.t == VC_J_TUPLE)) {
         size_t n = VC_MIN(a.u.l->n, b.u.l->n);

@@ -19,7 +19,10 @@ static vc_jv next_arg(struct pct *f) {
 
 static vc_jv named_arg(struct pct *f) {
     size_t from = ++f->at, depth = 1;
-    for (; f->at < f->n && depth; f->at++) depth += f->p[f->at] == '(' ? 1u : f->p[f->at] == ')' ? -1u : 0;
+    for (; f->at < f->n && depth; f->at++) {
+        if (f->p[f->at] == '(') depth++;
+        else if (f->p[f->at] == ')') depth--;
+    }
     if (depth) vc_j_raise(f->x, "incomplete format key");
     if (f->args.t != VC_J_DICT) vc_j_raise(f->x, "format requires a mapping");
     f->named = true;

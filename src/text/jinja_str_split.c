@@ -33,9 +33,7 @@ static vc_jv split_space(vc_jx *x, vc_jv self, int64_t max) {
         if (i >= s->n) return l;
         size_t from = i;
         if (max-- == 0) {
-            size_t to = s->n;
-            for (size_t k; to > from && (k = prev_cp(s, to, &cp), vc_j_space(cp));) to = k;
-            vc_j_push(x, l, piece(x, self, from, to));
+            vc_j_push(x, l, piece(x, self, from, s->n));
             return l;
         }
         for (size_t k; i < s->n && (k = next_cp(s, i, &cp), !vc_j_space(cp));) i = k;
@@ -60,9 +58,7 @@ static vc_jv rsplit_space(vc_jx *x, vc_jv self, int64_t max) {
         if (i == 0) break;
         size_t to = i;
         if (max-- == 0) {
-            size_t from = 0;
-            for (size_t k; from < to && (k = next_cp(s, from, &cp), vc_j_space(cp));) from = k;
-            vc_j_push(x, l, piece(x, self, from, to));
+            vc_j_push(x, l, piece(x, self, 0, to));
             break;
         }
         for (size_t k; i > 0 && (k = prev_cp(s, i, &cp), !vc_j_space(cp));) i = k;
