@@ -1,0 +1,1 @@
+vc_test(op_attention_vllm FILES attention_vllm.c LINK vc_op vc_io)
