@@ -246,13 +246,15 @@ vc_status vc_tok_model_word(const struct vc_tokenizer *t, struct vc_tok_scratch 
 
 /* ---- tables --------------------------------------------------------------------------------------------------- */
 
-/* Marks the bytes before a "▁" in keys that have it behind another character. */
-static void mark_spanned(struct vc_tok_bpe *b) {
-    for (uint64_t i = 0; i <= b->map->mask; i++) {
-        vc_str k = b->map->slot[i].key;
-        for (size_t j = 1; k.p && j + 3 <= k.n; j++) {
-            if (k.p[j] != UNDER[0] || memcmp(k.p + j, UNDER, 3)) continue;
-            if (j < 3 || memcmp(k.p + j - 3, UNDER, 3)) b->spanned[(unsigned char)k.p[j - 1]] = true;
+/* Marks the bytes before a "▁" in tokens that have it behind another character. */
+static void mark_spanned(struct vc_tokenizer *t) {
+    for (uint32_t i = 0; i < t->size; i++) {
+        vc_str k = t->text[i];
+        size_t j = 1;
+        for (const char *q; j + 3 <= k.n && (q = memchr(k.p + j, UNDER[0], k.n - j - 2)); j = (size_t)(q - k.p) + 1) {
+            size_t at = (size_t)(q - k.p);
+            if (memcmp(q, UNDER, 3)) continue;
+            if (at < 3 || memcmp(q - 3, UNDER, 3)) t->bpe.spanned[(unsigned char)q[-1]] = true;
         }
     }
 }
@@ -260,5 +262,5 @@ static void mark_spanned(struct vc_tok_bpe *b) {
 void vc_tok_bpe_finish(struct vc_tokenizer *t) {
     struct vc_tok_bpe *b = &t->bpe;
     b->cut_spaces = !b->bytes && !b->ignore_merges && !b->prefix.n && !b->suffix.n && vc_text_map_find(b->map, UNDER, 3) >= 0;
-    if (b->cut_spaces) mark_spanned(b);
+    if (b->cut_spaces) mark_spanned(t);
 }

@@ -52,7 +52,7 @@ static bool is_control_text(vc_str w) {
         "[EOT]", "[EOS]", "<|end_of_text|>", "<end_of_utterance>", "<eos>",
         "<\xEF\xBD\x9C" "end\xE2\x96\x81of\xE2\x96\x81sentence\xEF\xBD\x9C>",
     };
-    if (w.n < 3 || w.n > 40) return false;
+    if (w.n < 3 || w.n > 40 || (w.p[0] != '<' && w.p[0] != '[' && w.p[0] != '_')) return false;
     for (size_t i = 0; i < VC_ARRAY_LEN(texts); i++) {
         if (vc_str_is(w, texts[i])) return true;
     }
@@ -93,8 +93,8 @@ static vc_status copy_vocab(struct vc_tokenizer *t, const struct source *s, vc_e
         t->flags[i] = VC_TOKF_USED;
         if (type == TYPE_CONTROL || type == TYPE_UNKNOWN || (type == TYPE_NORMAL && is_control_text(w))) t->flags[i] |= VC_TOKF_SPECIAL;
         if (type == TYPE_USER || (t->flags[i] & VC_TOKF_SPECIAL)) { t->flags[i] |= VC_TOKF_ADDED; added++; }
-        if (w.n && !vc_text_map_add(&t->by_text, t->text[i].p, w.n, (int32_t)i, NULL)) return nomem(t, err);
     }
+    if (!vc_text_map_add_all(&t->by_text, t->text, t->size)) return nomem(t, err);
     struct vc_tok_added_set *set = &t->added[0];
     set->v = VC_NEW_ARRAY(&t->arena, struct vc_tok_added, added + 1);
     if (!set->v) return nomem(t, err);
@@ -144,17 +144,18 @@ static vc_status index_bytes(struct vc_tokenizer *t, vc_err *err) {
     size_t total = 0;
     for (uint32_t i = 0; i < t->size; i++) total += t->text[i].n;
     char *blob = vc_arena_alloc(&t->arena, total + 1, 1);
-    if (!blob || !vc_text_map_init(&t->bpe.own, t->size)) return nomem(t, err);
+    vc_str *keys = VC_NEW_ARRAY(&t->arena, vc_str, t->size);
+    if (!blob || !keys || !vc_text_map_init(&t->bpe.own, t->size)) return nomem(t, err);
     t->bpe.map = &t->bpe.own;
     for (uint32_t i = 0; i < t->size; i++) {
         size_t n = raw_bytes(blob, t->text[i]);
         t->piece[i] = t->text[i];
         if (n == SIZE_MAX || n == 0) continue;
-        if (!vc_text_map_add(&t->bpe.own, blob, n, (int32_t)i, NULL)) return nomem(t, err);
-        if (!(t->flags[i] & VC_TOKF_ADDED)) t->piece[i] = (vc_str){ blob, n };
+        keys[i] = (vc_str){ blob, n };
+        if (!(t->flags[i] & VC_TOKF_ADDED)) t->piece[i] = keys[i];
         blob += n;
     }
-    return VC_OK;
+    return vc_text_map_add_all(&t->bpe.own, keys, t->size) ? VC_OK : nomem(t, err);
 }
 
 /* The id of a symbol; one that is no token gets a number behind the vocabulary. */

@@ -45,8 +45,8 @@ static vc_status load_vocab(struct vc_tokenizer *t, json_t *vocab, const json_t 
         id = (int32_t)json_integer_value(json_object_iter_value(it));
         t->text[id] = (vc_str){ vc_arena_strndup(&t->arena, key, n), n };
         t->flags[id] = VC_TOKF_USED;
-        if (t->arena.failed || !vc_text_map_add(&t->by_text, t->text[id].p, n, id, NULL)) return nomem(t, err);
     }
+    if (t->arena.failed || !vc_text_map_add_all(&t->by_text, t->text, t->size)) return nomem(t, err);
     return VC_OK;
 }
 
@@ -67,13 +67,15 @@ static vc_str raw_bytes(struct vc_tokenizer *t, vc_str w) {
 /* The map that the model looks symbols up in, and the ids of single bytes. */
 static vc_status index_symbols(struct vc_tokenizer *t, vc_err *err) {
     struct vc_tok_bpe *b = &t->bpe;
-    if (!vc_text_map_init(&b->own, t->size)) return nomem(t, err);
+    vc_str *keys = VC_NEW_ARRAY(&t->arena, vc_str, t->size);
+    if (!keys || !vc_text_map_init(&b->own, t->size)) return nomem(t, err);
     b->map = &b->own;
     for (uint32_t i = 0; i < t->size; i++) {
         if (!(t->flags[i] & VC_TOKF_USED)) continue;
-        vc_str k = b->bytes ? raw_bytes(t, t->text[i]) : t->text[i];
-        if (k.p && k.n && !vc_text_map_add(&b->own, k.p, k.n, (int32_t)i, NULL)) return nomem(t, err);
+        keys[i] = b->bytes ? raw_bytes(t, t->text[i]) : t->text[i];
+        if (!keys[i].p) keys[i] = (vc_str){ "", 0 };
     }
+    if (t->arena.failed || !vc_text_map_add_all(&b->own, keys, t->size)) return nomem(t, err);
     for (int i = 0; i < 256; i++) {
         char s[8];
         s[0] = (char)i;

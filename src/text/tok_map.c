@@ -26,10 +26,9 @@ static bool text_map_grow(struct vc_text_map *m) {
     return true;
 }
 
-bool vc_text_map_add(struct vc_text_map *m, const char *p, size_t n, int32_t id, int32_t *old) {
-    if (old) *old = -1;
+static bool text_map_put(struct vc_text_map *m, const char *p, size_t n, int32_t id, int32_t *old, uint64_t h) {
     if ((!m->slot || m->n + 1 > (m->mask + 1) / 2) && !text_map_grow(m)) return false;
-    uint64_t h = vc_text_hash(p, n), i = h & m->mask;
+    uint64_t i = h & m->mask;
     for (; m->slot[i].key.p; i = (i + 1) & m->mask) {
         struct vc_text_slot *s = &m->slot[i];
         if (s->tag == (uint32_t)(h >> 32) && s->key.n == n && !memcmp(s->key.p, p, n)) {
@@ -39,6 +38,26 @@ bool vc_text_map_add(struct vc_text_map *m, const char *p, size_t n, int32_t id,
     }
     m->slot[i] = (struct vc_text_slot){ (uint32_t)(h >> 32), id, { p, n } };
     m->n++;
+    return true;
+}
+
+bool vc_text_map_add(struct vc_text_map *m, const char *p, size_t n, int32_t id, int32_t *old) {
+    if (old) *old = -1;
+    return text_map_put(m, p, n, id, old, vc_text_hash(p, n));
+}
+
+bool vc_text_map_add_all(struct vc_text_map *m, const vc_str *keys, size_t n) {
+    enum { AHEAD = 16 };
+    uint64_t h[AHEAD] = { 0 };
+    for (size_t i = 0; i < n + AHEAD; i++) {
+        if (i >= AHEAD && keys[i - AHEAD].n) {
+            vc_str k = keys[i - AHEAD];
+            if (!text_map_put(m, k.p, k.n, (int32_t)(i - AHEAD), NULL, h[i % AHEAD])) return false;
+        }
+        if (i >= n) continue;
+        h[i % AHEAD] = vc_text_hash(keys[i].p, keys[i].n);
+        if (m->slot) VC_PREFETCH(&m->slot[h[i % AHEAD] & m->mask]);
+    }
     return true;
 }
 

@@ -29,6 +29,8 @@ struct vc_text_map { struct vc_text_slot *slot; uint64_t mask; size_t n; };
 bool vc_text_map_init(struct vc_text_map *m, size_t n);          /* room for n keys */
 /* False when memory is short. An equal key keeps its first id, *old (may be NULL) tells it (else -1). */
 bool vc_text_map_add(struct vc_text_map *m, const char *p, size_t n, int32_t id, int32_t *old);
+/* Adds keys[i] → i for all that are not empty; faster than one by one, since the slots of later keys are fetched ahead. */
+bool vc_text_map_add_all(struct vc_text_map *m, const vc_str *keys, size_t n);
 void vc_text_map_free(struct vc_text_map *m);
 static inline int32_t vc_text_map_find_hashed(const struct vc_text_map *m, const char *p, size_t n, uint64_t h) {
     if (!m->slot) return -1;
