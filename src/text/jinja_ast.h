@@ -8,12 +8,44 @@
 
 enum vc_jkind {
     /* expressions */
-    VC_JN_CONST, VC_JN_NAME, VC_JN_LIST, VC_JN_TUPLE, VC_JN_DICT, VC_JN_GETATTR, VC_JN_GETITEM, VC_JN_SLICE, VC_JN_CALL,
-    VC_JN_FILTER, VC_JN_TEST, VC_JN_NOT, VC_JN_NEG, VC_JN_POS, VC_JN_AND, VC_JN_OR, VC_JN_COND, VC_JN_ARITH, VC_JN_CONCAT,
-    VC_JN_COMPARE, VC_JN_NSREF,
+    VC_JN_CONST,
+    VC_JN_NAME,
+    VC_JN_LIST,
+    VC_JN_TUPLE,
+    VC_JN_DICT,
+    VC_JN_GETATTR,
+    VC_JN_GETITEM,
+    VC_JN_SLICE,
+    VC_JN_CALL,
+    VC_JN_FILTER,
+    VC_JN_TEST,
+    VC_JN_NOT,
+    VC_JN_NEG,
+    VC_JN_POS,
+    VC_JN_AND,
+    VC_JN_OR,
+    VC_JN_COND,
+    VC_JN_ARITH,
+    VC_JN_CONCAT,
+    VC_JN_COMPARE,
+    VC_JN_NSREF,
     /* statements */
-    VC_JN_DATA, VC_JN_PRINT, VC_JN_IF, VC_JN_FOR, VC_JN_SET, VC_JN_SETBLOCK, VC_JN_MACRO, VC_JN_CALLBLOCK, VC_JN_FILTERBLOCK,
-    VC_JN_WITH, VC_JN_AUTOESCAPE, VC_JN_BLOCK, VC_JN_BREAK, VC_JN_CONTINUE, VC_JN_NOLOADER, VC_JN_GENERATION
+    VC_JN_DATA,
+    VC_JN_PRINT,
+    VC_JN_IF,
+    VC_JN_FOR,
+    VC_JN_SET,
+    VC_JN_SETBLOCK,
+    VC_JN_MACRO,
+    VC_JN_CALLBLOCK,
+    VC_JN_FILTERBLOCK,
+    VC_JN_WITH,
+    VC_JN_AUTOESCAPE,
+    VC_JN_BLOCK,
+    VC_JN_BREAK,
+    VC_JN_CONTINUE,
+    VC_JN_NOLOADER,
+    VC_JN_GENERATION
 };
 
 struct vc_jbody { const struct vc_jnode **v; uint32_t n; };
@@ -25,7 +57,14 @@ struct vc_jargs {
     const struct vc_jnode *dyn, *dyn_kw;    /* *args, **kwargs */
 };
 
-enum { VC_JF_RECURSIVE = 1, VC_JF_CALLER = 2, VC_JF_VARARGS = 4, VC_JF_KWARGS = 8, VC_JF_SCOPED = 16, VC_JF_REQUIRED = 32 };
+enum {
+    VC_JF_RECURSIVE = 1,
+    VC_JF_CALLER = 2,
+    VC_JF_VARARGS = 4,
+    VC_JF_KWARGS = 8,
+    VC_JF_SCOPED = 16,
+    VC_JF_REQUIRED = 32
+};
 
 /* Meaning of the fields by kind:
  *  CONST val · NAME id · LIST, TUPLE, CONCAT list · DICT list (key, value, …) · GETATTR a.val · GETITEM a[b]

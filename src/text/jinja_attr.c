@@ -12,7 +12,8 @@ static vc_jv bound(vc_jx *x, vc_jv obj, const struct vc_jfn *f) {
 }
 
 static bool unsafe_name(vc_jv obj, const struct vc_jstr *name) {
-    static const char *const list[] = { "append", "clear", "pop", "reverse", "insert", "sort", "extend", "remove", NULL };
+    static const char *const list[] = { "append", "clear",  "pop",    "reverse", "insert",
+                                        "sort",   "extend", "remove", NULL };
     static const char *const dict[] = { "clear", "pop", "popitem", "setdefault", "update", NULL };
     const char *const *t = obj.t == VC_J_LIST ? list : obj.t == VC_J_DICT ? dict : NULL;
     for (; t && *t; t++)

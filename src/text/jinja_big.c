@@ -36,7 +36,8 @@ static vc_jv to_value(vc_jx *x, struct big *a) {
     if (a->n <= 3) {
         uint64_t u = 0;
         bool over = false;
-        for (uint32_t i = a->n; i-- > 0;) over = over || __builtin_mul_overflow(u, (uint64_t)BASE, &u) || __builtin_add_overflow(u, a->d[i], &u);
+        for (uint32_t i = a->n; i-- > 0;)
+            over = over || __builtin_mul_overflow(u, (uint64_t)BASE, &u) || __builtin_add_overflow(u, a->d[i], &u);
         if (!over && u <= (uint64_t)INT64_MAX + a->neg) return vc_j_int(a->neg ? (int64_t)(0 - u) : (int64_t)u);
     }
     struct vc_jbig *b = vc_j_alloc(x, sizeof *b + a->n * sizeof *b->d);
@@ -153,7 +154,8 @@ static void divmod(struct big *q, struct big *r, const struct big *a, const stru
 static vc_jv power(vc_jx *x, vc_jv a, vc_jv b) {
     bool unit = a.t != VC_J_BIG && vc_j_small(a) >= -1 && vc_j_small(a) <= 1;
     if (unit) {
-        bool odd = b.t == VC_J_BIG ? b.u.big->d[0] & 1 : vc_j_small(b) & 1, zero = b.t != VC_J_BIG && vc_j_small(b) == 0;
+        bool odd = b.t == VC_J_BIG ? b.u.big->d[0] & 1 : vc_j_small(b) & 1,
+             zero = b.t != VC_J_BIG && vc_j_small(b) == 0;
         return vc_j_int(zero ? 1 : vc_j_small(a) == 0 ? 0 : vc_j_small(a) == -1 && odd ? -1 : 1);
     }
     if (b.t == VC_J_BIG || vc_j_small(b) > 20000) vc_j_raise(x, "an integer has more than 4300 digits");
@@ -184,7 +186,9 @@ vc_jv vc_j_int_arith(vc_jx *x, enum vc_jop op, vc_jv a, vc_jv b) {
         if (op == VC_J_FLOORDIV || op == VC_J_MOD) {
             if (!(p == INT64_MIN && q == -1)) return small_divmod(x, op, p, q);
         } else {
-            bool over = op == VC_J_ADD ? __builtin_add_overflow(p, q, &r) : op == VC_J_SUB ? __builtin_sub_overflow(p, q, &r) : __builtin_mul_overflow(p, q, &r);
+            bool over = op == VC_J_ADD   ? __builtin_add_overflow(p, q, &r)
+                        : op == VC_J_SUB ? __builtin_sub_overflow(p, q, &r)
+                                         : __builtin_mul_overflow(p, q, &r);
             if (!over) return vc_j_int(r);
         }
     }
@@ -207,7 +211,8 @@ int vc_j_int_cmp(vc_jv a, vc_jv b) {
     if (b.t != VC_J_BIG) return an ? -1 : 1;
     if (an != bn) return an ? -1 : 1;
     int c = a.u.big->n < b.u.big->n ? -1 : a.u.big->n > b.u.big->n;
-    for (uint32_t i = a.u.big->n; !c && i-- > 0;) c = a.u.big->d[i] < b.u.big->d[i] ? -1 : a.u.big->d[i] > b.u.big->d[i];
+    for (uint32_t i = a.u.big->n; !c && i-- > 0;)
+        c = a.u.big->d[i] < b.u.big->d[i] ? -1 : a.u.big->d[i] > b.u.big->d[i];
     return an ? -c : c;
 }
 

@@ -42,7 +42,8 @@ vc_jv vc_j_apply(vc_jx *x, const struct vc_jfn *f, const char *what, vc_jv self,
         int shown = (int)VC_MIN(c->kw[i].name->n, 64u);
         if (at < 0 && rest) continue;
         if (at < 0) vc_j_raise(x, "%s '%s' has no argument '%.*s'", what, f->name, shown, c->kw[i].name->p);
-        if (vc_j_given(arg[at])) vc_j_raise(x, "%s '%s' got two values for '%.*s'", what, f->name, shown, c->kw[i].name->p);
+        if (vc_j_given(arg[at]))
+            vc_j_raise(x, "%s '%s' got two values for '%.*s'", what, f->name, shown, c->kw[i].name->p);
         arg[at] = c->kw[i].v;
     }
     for (size_t i = 0; i < f->min; i++)
@@ -70,14 +71,17 @@ static void check_macro_args(vc_jx *x, const struct vc_jmacro *m, const struct v
     const struct vc_jnode *n = m->node;
     char name[64];
     snprintf(name, sizeof name, "%.*s", m->name ? (int)VC_MIN(m->name->n, 60u) : 6, m->name ? m->name->p : "caller");
-    if (c->n > n->list.n && !(n->flags & VC_JF_VARARGS)) vc_j_raise(x, "macro '%s' takes not more than %u argument(s)", name, n->list.n);
+    if (c->n > n->list.n && !(n->flags & VC_JF_VARARGS))
+        vc_j_raise(x, "macro '%s' takes not more than %u argument(s)", name, n->list.n);
     for (size_t i = 0; i < c->n_kw; i++) {
         const struct vc_jstr *k = c->kw[i].name;
         uint32_t at = 0;
         while (at < n->list.n && !vc_j_str_same(x->prog->names[n->list.v[at]->id], k)) at++;
         bool caller = vc_j_str_is(k, "caller") && (n->flags & VC_JF_CALLER);
-        if (at < c->n && at < n->list.n) vc_j_raise(x, "macro '%s' got two values for '%.*s'", name, (int)VC_MIN(k->n, 64u), k->p);
-        if (at == n->list.n && !caller && !(n->flags & VC_JF_KWARGS)) vc_j_raise(x, "macro '%s' takes no keyword argument '%.*s'", name, (int)VC_MIN(k->n, 64u), k->p);
+        if (at < c->n && at < n->list.n)
+            vc_j_raise(x, "macro '%s' got two values for '%.*s'", name, (int)VC_MIN(k->n, 64u), k->p);
+        if (at == n->list.n && !caller && !(n->flags & VC_JF_KWARGS))
+            vc_j_raise(x, "macro '%s' takes no keyword argument '%.*s'", name, (int)VC_MIN(k->n, 64u), k->p);
     }
 }
 
@@ -96,7 +100,8 @@ static void bind_specials(vc_jx *x, struct vc_jscope *s, const struct vc_jnode *
     vc_jv d = vc_j_dict(x);
     for (size_t i = 0; i < c->n_kw; i++) {
         bool known = (n->flags & VC_JF_CALLER) && vc_j_str_is(c->kw[i].name, "caller");
-        for (uint32_t k = 0; k < n->list.n; k++) known |= vc_j_str_same(x->prog->names[n->list.v[k]->id], c->kw[i].name);
+        for (uint32_t k = 0; k < n->list.n; k++)
+            known |= vc_j_str_same(x->prog->names[n->list.v[k]->id], c->kw[i].name);
         if (!known) vc_j_set(x, d.u.d, vc_j_wrap(c->kw[i].name), c->kw[i].v);
     }
     vc_j_bind(x, s, x->prog->id_kwargs, d);

@@ -33,11 +33,16 @@ static void put_mapped(vc_jx *x, struct vc_jbuf *b, uint32_t cp, bool title) {
 }
 
 static bool ignorable(uint32_t cp) {
-    static const uint16_t mid[] = { 0x27, 0x2E, 0x3A, 0xB7, 0x387, 0x55F, 0x5F4, 0x2018, 0x2019, 0x2024, 0x2027, 0xFE13, 0xFE52, 0xFE55, 0xFF07, 0xFF0E, 0xFF1A };
+    static const uint16_t mid[] = { 0x27,   0x2E,   0x3A,   0xB7,   0x387,  0x55F,  0x5F4,  0x2018, 0x2019,
+                                    0x2024, 0x2027, 0xFE13, 0xFE52, 0xFE55, 0xFF07, 0xFF0E, 0xFF1A };
     for (size_t i = 0; i < VC_ARRAY_LEN(mid); i++)
         if (mid[i] == cp) return true;
     switch (utf8proc_category((utf8proc_int32_t)cp)) {
-    case UTF8PROC_CATEGORY_MN: case UTF8PROC_CATEGORY_ME: case UTF8PROC_CATEGORY_CF: case UTF8PROC_CATEGORY_LM: case UTF8PROC_CATEGORY_SK: return true;
+    case UTF8PROC_CATEGORY_MN:
+    case UTF8PROC_CATEGORY_ME:
+    case UTF8PROC_CATEGORY_CF:
+    case UTF8PROC_CATEGORY_LM:
+    case UTF8PROC_CATEGORY_SK: return true;
     default: return false;
     }
 }

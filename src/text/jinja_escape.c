@@ -14,7 +14,8 @@ static int hex_value(char c) {
 }
 
 static void put_checked(vc_jx *x, struct vc_jbuf *b, uint32_t cp) {
-    if (cp > 0x10FFFF || (cp >= 0xD800 && cp < 0xE000)) vc_j_raise(x, "a string literal holds U+%04X, which is not a character", cp);
+    if (cp > 0x10FFFF || (cp >= 0xD800 && cp < 0xE000))
+        vc_j_raise(x, "a string literal holds U+%04X, which is not a character", cp);
     vc_j_putcp(x, b, cp);
 }
 

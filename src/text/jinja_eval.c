@@ -35,7 +35,8 @@ void vc_j_raise_undef(vc_jx *x, vc_jv v) {
 }
 
 void vc_j_step(vc_jx *x, uint64_t n) {
-    if (n > x->max_steps || x->steps > x->max_steps - n) vc_j_raise(x, "the template takes more than %llu steps", (unsigned long long)x->max_steps);
+    if (n > x->max_steps || x->steps > x->max_steps - n)
+        vc_j_raise(x, "the template takes more than %llu steps", (unsigned long long)x->max_steps);
     x->steps += n;
 }
 
@@ -115,11 +116,13 @@ void vc_j_assign(vc_jx *x, const struct vc_jnode *target, vc_jv v) {
 /* ---- calls ---- */
 static void add_kw(vc_jx *x, struct vc_jcall *c, const struct vc_jstr *name, vc_jv v) {
     for (size_t i = 0; i < c->n_kw; i++)
-        if (vc_j_str_same(c->kw[i].name, name)) vc_j_raise(x, "got multiple values for keyword argument '%.*s'", (int)VC_MIN(name->n, 64u), name->p);
+        if (vc_j_str_same(c->kw[i].name, name))
+            vc_j_raise(x, "got multiple values for keyword argument '%.*s'", (int)VC_MIN(name->n, 64u), name->p);
     c->kw[c->n_kw++] = (struct vc_jkw){ name, v };
 }
 
-const struct vc_jcall *vc_j_eval_args(vc_jx *x, const struct vc_jargs *a, const vc_jv *first, const struct vc_jkw *extra) {
+const struct vc_jcall *vc_j_eval_args(vc_jx *x, const struct vc_jargs *a, const vc_jv *first,
+                                      const struct vc_jkw *extra) {
     struct vc_jcall *c = VC_J_NEW(x, struct vc_jcall);
     vc_jv pos = vc_j_list(x, a->pos.n + (first != NULL)), dyn_kw = vc_j_undef();
     if (first) vc_j_push(x, pos, *first);
@@ -209,7 +212,8 @@ static vc_jv eval_getitem(vc_jx *x, const struct vc_jnode *n) {
 static vc_jv eval_concat(vc_jx *x, const struct vc_jnode *n) {
     vc_jv parts = eval_items(x, n);
     bool markup = false;
-    for (size_t i = 0; x->autoescape && i < parts.u.l->n; i++) markup |= parts.u.l->v[i].t == VC_J_STR && parts.u.l->v[i].sub;
+    for (size_t i = 0; x->autoescape && i < parts.u.l->n; i++)
+        markup |= parts.u.l->v[i].t == VC_J_STR && parts.u.l->v[i].sub;
     struct vc_jbuf b = { 0 };
     for (size_t i = 0; i < parts.u.l->n; i++) {
         if (markup) vc_j_put_escaped(x, &b, parts.u.l->v[i]);
@@ -245,7 +249,9 @@ static vc_jv eval_name(vc_jx *x, const struct vc_jnode *n) {
 static vc_jv eval_sign(vc_jx *x, const struct vc_jnode *n) {
     vc_jv v = vc_j_eval(x, n->a);
     x->node = n;
-    return n->kind == VC_JN_NEG ? vc_j_neg(x, v) : vc_j_is_num(v) ? vc_j_arith(x, VC_J_ADD, v, vc_j_int(0)) : vc_j_neg(x, v);
+    return n->kind == VC_JN_NEG ? vc_j_neg(x, v)
+           : vc_j_is_num(v)     ? vc_j_arith(x, VC_J_ADD, v, vc_j_int(0))
+                                : vc_j_neg(x, v);
 }
 
 static vc_jv eval_node(vc_jx *x, const struct vc_jnode *n) {

@@ -112,7 +112,9 @@ static enum vc_jflow exec_node(vc_jx *x, const struct vc_jnode *n) {
     case VC_JN_BLOCK: exec_block(x, n); break;
     case VC_JN_BREAK: return VC_JX_BREAK;
     case VC_JN_CONTINUE: return VC_JX_CONTINUE;
-    case VC_JN_NOLOADER: vc_j_raise(x, "'%.*s' needs other templates, and a chat template has none", (int)n->val.u.s->n, n->val.u.s->p);
+    case VC_JN_NOLOADER:
+        vc_j_raise(x, "'%.*s' needs other templates, and a chat template has none", (int)n->val.u.s->n,
+                   n->val.u.s->p);
     default: vc_j_raise(x, "not a statement");
     }
     return VC_JX_ON;

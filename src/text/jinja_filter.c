@@ -19,7 +19,8 @@ static vc_jv f_length(vc_jx *x, vc_jv self, vc_jv *arg, const struct vc_jcall *c
 static vc_jv f_attr(vc_jx *x, vc_jv self, vc_jv *arg, const struct vc_jcall *c) {
     VC_J_UNUSED;
     vc_jv name = vc_j_to_str(x, arg[1]);
-    if (arg[0].t == VC_J_DICT && !vc_j_method(VC_J_DICT, name.u.s->p, name.u.s->n)) return vc_j_undef_attr(x, arg[0], name, false);
+    if (arg[0].t == VC_J_DICT && !vc_j_method(VC_J_DICT, name.u.s->p, name.u.s->n))
+        return vc_j_undef_attr(x, arg[0], name, false);
     return vc_j_getattr(x, arg[0], name);
 }
 
@@ -51,20 +52,59 @@ static vc_jv f_tojson(vc_jx *x, vc_jv self, vc_jv *arg, const struct vc_jcall *c
 
 #define F(name, params, min) { #name, vc_jf_##name, params, min, 0 }
 static const struct vc_jfn table[] = {
-    F(abs, "value", 1), { "attr", f_attr, "obj name", 2, 0 }, F(batch, "value linecount fill_with", 2), F(capitalize, "s", 1),
-    F(center, "value width", 1), { "count", f_length, "_", 1, 0 }, { "d", f_default, "value default_value boolean", 1, 0 },
-    { "default", f_default, "value default_value boolean", 1, 0 }, F(dictsort, "value case_sensitive by reverse", 1),
-    { "e", vc_jf_escape, "_", 1, 0 }, F(escape, "_", 1), F(filesizeformat, "value binary", 1), F(first, "seq", 1),
-    F(float, "value default", 1), F(forceescape, "value", 1), F(format, "value *", 1), F(groupby, "value attribute default case_sensitive", 2),
-    F(indent, "s width first blank", 1), F(int, "value default base", 1), F(items, "value", 1), F(join, "value d attribute", 1),
-    F(last, "seq", 1), { "length", f_length, "_", 1, 0 }, F(list, "value", 1), F(lower, "s", 1), F(map, "_ *", 1),
-    F(max, "value case_sensitive attribute", 1), F(min, "value case_sensitive attribute", 1), F(pprint, "value", 1), F(random, "seq", 1),
-    F(reject, "_ *", 1), F(rejectattr, "_ *", 1), F(replace, "s old new count", 3), F(reverse, "value", 1), F(round, "value precision method", 1),
-    F(safe, "value", 1), F(select, "_ *", 1), F(selectattr, "_ *", 1), F(slice, "value slices fill_with", 2),
-    F(sort, "value reverse case_sensitive attribute", 1), F(string, "_", 1), F(striptags, "value", 1), F(sum, "iterable attribute start", 1),
-    F(title, "s", 1), { "tojson", f_tojson, "x ensure_ascii indent separators sort_keys", 1, 0 }, F(trim, "value chars", 1),
-    F(truncate, "s length killwords end leeway", 1), F(unique, "value case_sensitive attribute", 1), F(upper, "s", 1),
-    F(urlencode, "value", 1), F(wordcount, "s", 1), F(wordwrap, "s width break_long_words wrapstring break_on_hyphens", 1), F(xmlattr, "d autospace", 1),
+    F(abs, "value", 1),
+    { "attr", f_attr, "obj name", 2, 0 },
+    F(batch, "value linecount fill_with", 2),
+    F(capitalize, "s", 1),
+    F(center, "value width", 1),
+    { "count", f_length, "_", 1, 0 },
+    { "d", f_default, "value default_value boolean", 1, 0 },
+    { "default", f_default, "value default_value boolean", 1, 0 },
+    F(dictsort, "value case_sensitive by reverse", 1),
+    { "e", vc_jf_escape, "_", 1, 0 },
+    F(escape, "_", 1),
+    F(filesizeformat, "value binary", 1),
+    F(first, "seq", 1),
+    F(float, "value default", 1),
+    F(forceescape, "value", 1),
+    F(format, "value *", 1),
+    F(groupby, "value attribute default case_sensitive", 2),
+    F(indent, "s width first blank", 1),
+    F(int, "value default base", 1),
+    F(items, "value", 1),
+    F(join, "value d attribute", 1),
+    F(last, "seq", 1),
+    { "length", f_length, "_", 1, 0 },
+    F(list, "value", 1),
+    F(lower, "s", 1),
+    F(map, "_ *", 1),
+    F(max, "value case_sensitive attribute", 1),
+    F(min, "value case_sensitive attribute", 1),
+    F(pprint, "value", 1),
+    F(random, "seq", 1),
+    F(reject, "_ *", 1),
+    F(rejectattr, "_ *", 1),
+    F(replace, "s old new count", 3),
+    F(reverse, "value", 1),
+    F(round, "value precision method", 1),
+    F(safe, "value", 1),
+    F(select, "_ *", 1),
+    F(selectattr, "_ *", 1),
+    F(slice, "value slices fill_with", 2),
+    F(sort, "value reverse case_sensitive attribute", 1),
+    F(string, "_", 1),
+    F(striptags, "value", 1),
+    F(sum, "iterable attribute start", 1),
+    F(title, "s", 1),
+    { "tojson", f_tojson, "x ensure_ascii indent separators sort_keys", 1, 0 },
+    F(trim, "value chars", 1),
+    F(truncate, "s length killwords end leeway", 1),
+    F(unique, "value case_sensitive attribute", 1),
+    F(upper, "s", 1),
+    F(urlencode, "value", 1),
+    F(wordcount, "s", 1),
+    F(wordwrap, "s width break_long_words wrapstring break_on_hyphens", 1),
+    F(xmlattr, "d autospace", 1),
 };
 
 const struct vc_jfn *vc_j_filter(const char *name, size_t n) { return vc_j_fn_in(table, VC_ARRAY_LEN(table), name, n); }

@@ -25,7 +25,11 @@ VC_J_FILTER(safe) {
 
 /* One character reference at s ("&…;"): its bytes, 0 if it is none that we know. */
 static size_t reference(const char *s, size_t n, uint32_t *cp) {
-    static const struct { const char *name; uint32_t cp; } names[] = { { "&amp;", '&' }, { "&lt;", '<' }, { "&gt;", '>' }, { "&quot;", '"' }, { "&apos;", '\'' }, { "&nbsp;", 0xA0 } };
+    static const struct {
+        const char *name;
+        uint32_t cp;
+    } names[] = { { "&amp;", '&' },  { "&lt;", '<' },    { "&gt;", '>' },
+                  { "&quot;", '"' }, { "&apos;", '\'' }, { "&nbsp;", 0xA0 } };
     for (size_t i = 0; i < VC_ARRAY_LEN(names); i++) {
         size_t k = strlen(names[i].name);
         if (n >= k && !memcmp(s, names[i].name, k)) {
@@ -38,7 +42,9 @@ static size_t reference(const char *s, size_t n, uint32_t *cp) {
     uint32_t v = 0;
     size_t i = hex ? 3 : 2, from = i;
     for (; i < n && i < from + 7; i++) {
-        int d = s[i] >= '0' && s[i] <= '9' ? s[i] - '0' : hex && (s[i] | 0x20) >= 'a' && (s[i] | 0x20) <= 'f' ? (s[i] | 0x20) - 'a' + 10 : -1;
+        int d = s[i] >= '0' && s[i] <= '9'                            ? s[i] - '0'
+                : hex && (s[i] | 0x20) >= 'a' && (s[i] | 0x20) <= 'f' ? (s[i] | 0x20) - 'a' + 10
+                                                                      : -1;
         if (d < 0) break;
         v = v * (hex ? 16 : 10) + (uint32_t)d;
     }
@@ -89,7 +95,8 @@ static void quote(vc_jx *x, struct vc_jbuf *b, vc_jv v, bool query) {
     char hex[8];
     for (size_t i = 0; i < s->n; i++) {
         unsigned char ch = (unsigned char)s->p[i];
-        bool plain = (ch >= '0' && ch <= '9') || ((ch | 0x20) >= 'a' && (ch | 0x20) <= 'z') || (ch && strchr("_.-~", ch)) || (ch == '/' && !query);
+        bool plain = (ch >= '0' && ch <= '9') || ((ch | 0x20) >= 'a' && (ch | 0x20) <= 'z') ||
+                     (ch && strchr("_.-~", ch)) || (ch == '/' && !query);
         snprintf(hex, sizeof hex, plain ? "%c" : "%%%02X", ch);
         vc_j_puts(x, b, query && ch == ' ' ? "+" : hex);
     }

@@ -36,7 +36,9 @@ VC_J_FILTER(map) {
         for (size_t i = 0; i < c->n_kw; i++) {
             if (vc_j_str_is(c->kw[i].name, "attribute")) attribute = c->kw[i].v;
             else if (vc_j_str_is(c->kw[i].name, "default")) def = c->kw[i].v;
-            else vc_j_raise(x, "unexpected keyword argument '%.*s'", (int)VC_MIN(c->kw[i].name->n, 64u), c->kw[i].name->p);
+            else
+                vc_j_raise(x, "unexpected keyword argument '%.*s'", (int)VC_MIN(c->kw[i].name->n, 64u),
+                           c->kw[i].name->p);
         }
         if (!vc_j_given(attribute)) vc_j_raise(x, "map requires a filter argument");
     }

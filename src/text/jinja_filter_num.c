@@ -42,7 +42,8 @@ static bool text_to_float(vc_jx *x, vc_jv s, double *f) {
     struct vc_jbuf b = { 0 };
     const struct vc_jstr *t = s.u.s;
     for (size_t i = 0; i < t->n; i++) {
-        bool between = t->p[i] == '_' && i && i + 1 < t->n && t->p[i - 1] >= '0' && t->p[i - 1] <= '9' && t->p[i + 1] >= '0' && t->p[i + 1] <= '9';
+        bool between = t->p[i] == '_' && i && i + 1 < t->n && t->p[i - 1] >= '0' && t->p[i - 1] <= '9' &&
+                       t->p[i + 1] >= '0' && t->p[i + 1] <= '9';
         if (!between) vc_j_putc(x, &b, t->p[i]);
     }
     size_t sign = b.n && (b.p[0] == '-' || b.p[0] == '+');
@@ -125,7 +126,8 @@ VC_J_FILTER(round) {
     if (m && !ceil_ && !floor_ && !vc_j_str_is(m, "common")) vc_j_raise(x, "method must be common, ceil or floor");
     if (arg[0].t == VC_J_UNDEF) vc_j_raise_undef(x, arg[0]);
     if (!vc_j_is_num(arg[0])) vc_j_raise(x, "type %s doesn't define __round__ method", vc_j_type_name(arg[0]));
-    if (!ceil_ && !floor_) return arg[0].t == VC_J_FLOAT ? vc_j_float(round_to(arg[0].u.f, n)) : round_int(x, arg[0], n);
+    if (!ceil_ && !floor_)
+        return arg[0].t == VC_J_FLOAT ? vc_j_float(round_to(arg[0].u.f, n)) : round_int(x, arg[0], n);
     vc_jv scale = vc_j_arith(x, VC_J_POW, vc_j_int(10), vc_j_int(n)), v = vc_j_arith(x, VC_J_MUL, arg[0], scale);
     if (v.t == VC_J_FLOAT) {
         if (!isfinite(v.u.f)) vc_j_raise(x, "cannot convert float infinity or NaN to integer");
@@ -136,12 +138,14 @@ VC_J_FILTER(round) {
 
 VC_J_FILTER(filesizeformat) {
     VC_J_UNUSED;
-    static const char *const units[2][8] = { { "kB", "MB", "GB", "TB", "PB", "EB", "ZB", "YB" }, { "KiB", "MiB", "GiB", "TiB", "PiB", "EiB", "ZiB", "YiB" } };
+    static const char *const units[2][8] = { { "kB", "MB", "GB", "TB", "PB", "EB", "ZB", "YB" },
+                                             { "KiB", "MiB", "GiB", "TiB", "PiB", "EiB", "ZiB", "YiB" } };
     bool binary = vc_j_flag(arg[1]);
     double bytes = 0, base = binary ? 1024 : 1000, unit = base;
     char s[64];
     if (vc_j_is_num(arg[0])) bytes = vc_j_to_double(x, arg[0]);
-    else if (arg[0].t != VC_J_STR || !text_to_float(x, arg[0], &bytes)) vc_j_raise(x, "could not convert %s to float", vc_j_type_name(arg[0]));
+    else if (arg[0].t != VC_J_STR || !text_to_float(x, arg[0], &bytes))
+        vc_j_raise(x, "could not convert %s to float", vc_j_type_name(arg[0]));
     if (bytes == 1) return vc_j_lit(x, "1 Byte");
     if (bytes < base) {
         snprintf(s, sizeof s, "%.0f Bytes", trunc(bytes));

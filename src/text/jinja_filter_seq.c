@@ -47,7 +47,8 @@ VC_J_FILTER(dictsort) {
     if (arg[0].t == VC_J_UNDEF) vc_j_raise_undef(x, arg[0]);
     if (arg[0].t != VC_J_DICT) vc_j_raise(x, "dictsort needs a dict, not %s", vc_j_type_name(arg[0]));
     bool by_value = vc_j_given(arg[2]) && vc_j_str_is(vc_j_need_str(x, arg[2], "dictsort's by"), "value");
-    if (vc_j_given(arg[2]) && !by_value && !vc_j_str_is(arg[2].u.s, "key")) vc_j_raise(x, "You can only sort by either \"key\" or \"value\"");
+    if (vc_j_given(arg[2]) && !by_value && !vc_j_str_is(arg[2].u.s, "key"))
+        vc_j_raise(x, "You can only sort by either \"key\" or \"value\"");
     const struct vc_jdict *d = arg[0].u.d;
     vc_jv l = vc_j_list(x, d->n), *key = vc_j_array(x, d->n, sizeof *key);
     for (size_t i = 0; i < d->n; i++) {
@@ -113,7 +114,8 @@ VC_J_FILTER(sum) {
     vc_jv total = vc_j_given(arg[2]) ? arg[2] : vc_j_int(0), item;
     if (total.t == VC_J_STR) vc_j_raise(x, "sum() can't sum strings [use ''.join(seq) instead]");
     struct vc_jit it = vc_j_iter(x, arg[0]);
-    while (vc_j_next(x, &it, &item)) total = vc_j_arith(x, VC_J_ADD, total, one_key(x, item, arg[1], true, vc_j_missing()));
+    while (vc_j_next(x, &it, &item))
+        total = vc_j_arith(x, VC_J_ADD, total, one_key(x, item, arg[1], true, vc_j_missing()));
     return total;
 }
 
@@ -170,7 +172,10 @@ VC_J_FILTER(reverse) {
         l.u.l->v[n - 1 - i] = t;
     }
     if (arg[0].t == VC_J_ITER) return l;
-    return vc_j_iter_of(x, l, arg[0].t == VC_J_LIST ? "list_reverseiterator" : arg[0].t == VC_J_RANGE ? "range_iterator" : "reversed");
+    return vc_j_iter_of(x, l,
+                        arg[0].t == VC_J_LIST    ? "list_reverseiterator"
+                        : arg[0].t == VC_J_RANGE ? "range_iterator"
+                                                 : "reversed");
 }
 
 VC_J_FILTER(items) {

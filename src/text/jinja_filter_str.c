@@ -11,7 +11,11 @@ VC_J_FILTER(lower) { VC_J_UNUSED; return vc_j_case(x, vc_j_to_str(x, arg[0]), VC
 VC_J_FILTER(capitalize) { VC_J_UNUSED; return vc_j_case(x, vc_j_to_str(x, arg[0]), VC_J_CAPITALIZE); }
 VC_J_FILTER(string) { VC_J_UNUSED; return vc_j_to_str(x, arg[0]); }
 VC_J_FILTER(trim) { VC_J_UNUSED; return vc_j_strip(x, vc_j_to_str(x, arg[0]), arg[1], 3); }
-VC_J_FILTER(center) { VC_J_UNUSED; return vc_j_pad(x, vc_j_to_str(x, arg[0]), vc_j_given(arg[1]) ? vc_j_as_index(x, arg[1], "center's width") : 80, ' ', 0); }
+VC_J_FILTER(center) {
+    VC_J_UNUSED;
+    return vc_j_pad(x, vc_j_to_str(x, arg[0]), vc_j_given(arg[1]) ? vc_j_as_index(x, arg[1], "center's width") : 80,
+                    ' ', 0);
+}
 
 /* Words, apart by white space, '-', '(', '{', '[' and '<', each with its first character in upper case. */
 VC_J_FILTER(title) {
@@ -89,9 +93,13 @@ VC_J_FILTER(indent) {
 
 VC_J_FILTER(truncate) {
     VC_J_UNUSED;
-    const struct vc_jstr *s = vc_j_need_str(x, arg[0], "the text to truncate"), *end = vc_j_given(arg[3]) ? vc_j_need_str(x, arg[3], "truncate's end") : vc_j_lit(x, "...").u.s;
-    int64_t length = vc_j_given(arg[1]) ? vc_j_as_index(x, arg[1], "truncate's length") : 255, leeway = vc_j_has(arg[4]) ? vc_j_as_index(x, arg[4], "truncate's leeway") : 5;
-    if (length < (int64_t)end->len || leeway < 0) vc_j_raise(x, "truncate needs a length of at least that of its end, and a leeway of at least 0");
+    const struct vc_jstr *s = vc_j_need_str(x, arg[0], "the text to truncate"),
+                         *end =
+                             vc_j_given(arg[3]) ? vc_j_need_str(x, arg[3], "truncate's end") : vc_j_lit(x, "...").u.s;
+    int64_t length = vc_j_given(arg[1]) ? vc_j_as_index(x, arg[1], "truncate's length") : 255,
+            leeway = vc_j_has(arg[4]) ? vc_j_as_index(x, arg[4], "truncate's leeway") : 5;
+    if (length < (int64_t)end->len || leeway < 0)
+        vc_j_raise(x, "truncate needs a length of at least that of its end, and a leeway of at least 0");
     if ((int64_t)s->len <= length + leeway) return arg[0];
     size_t n = vc_j_offset(s, (size_t)(length - (int64_t)end->len)), cut = n;
     if (!vc_j_flag(arg[2])) {
@@ -104,7 +112,9 @@ VC_J_FILTER(truncate) {
     return vc_j_done(x, &b);
 }
 
-static bool word_char(uint32_t cp) { return cp == '_' || vc_j_is_alpha(cp) || vc_j_is_numeric(cp) || vc_j_is_digit(cp); }
+static bool word_char(uint32_t cp) {
+    return cp == '_' || vc_j_is_alpha(cp) || vc_j_is_numeric(cp) || vc_j_is_digit(cp);
+}
 
 VC_J_FILTER(wordcount) {
     VC_J_UNUSED;
@@ -123,7 +133,9 @@ VC_J_FILTER(wordcount) {
 /* ---- wordwrap: textwrap.wrap of every line, white space kept as it is but dropped where lines meet ---- */
 static bool wrap_space(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
 
-static bool letter_at(const struct vc_jstr *s, size_t i) { return i < s->n && (((s->p[i] | 0x20) >= 'a' && (s->p[i] | 0x20) <= 'z') || (unsigned char)s->p[i] >= 0x80); }
+static bool letter_at(const struct vc_jstr *s, size_t i) {
+    return i < s->n && (((s->p[i] | 0x20) >= 'a' && (s->p[i] | 0x20) <= 'z') || (unsigned char)s->p[i] >= 0x80);
+}
 
 /* End of the piece that starts at `at`: a run of spaces, or a word, cut behind a hyphen between letters. */
 static size_t piece_end(const struct vc_jstr *s, size_t at, bool hyphens) {
@@ -131,7 +143,9 @@ static size_t piece_end(const struct vc_jstr *s, size_t at, bool hyphens) {
     bool space = wrap_space(s->p[at]);
     while (k < s->n && wrap_space(s->p[k]) == space) {
         k++;
-        if (!space && hyphens && s->p[k - 1] == '-' && k >= at + 3 && letter_at(s, k - 2) && letter_at(s, k - 3) && letter_at(s, k) && letter_at(s, k + 1)) break;
+        if (!space && hyphens && s->p[k - 1] == '-' && k >= at + 3 && letter_at(s, k - 2) && letter_at(s, k - 3) &&
+            letter_at(s, k) && letter_at(s, k + 1))
+            break;
     }
     return k;
 }
@@ -174,7 +188,8 @@ VC_J_FILTER(wordwrap) {
     int64_t width = vc_j_given(arg[1]) ? vc_j_as_index(x, arg[1], "wordwrap's width") : 79;
     if (width <= 0) vc_j_raise(x, "invalid width %lld (must be > 0)", (long long)width);
     bool break_long = !vc_j_given(arg[2]) || vc_j_truth(arg[2]), hyphens = !vc_j_given(arg[4]) || vc_j_truth(arg[4]);
-    const struct vc_jstr *sep = vc_j_has(arg[3]) ? vc_j_need_str(x, arg[3], "wordwrap's wrapstring") : vc_j_lit(x, "\n").u.s;
+    const struct vc_jstr *sep =
+        vc_j_has(arg[3]) ? vc_j_need_str(x, arg[3], "wordwrap's wrapstring") : vc_j_lit(x, "\n").u.s;
     vc_jv lines = vc_j_splitlines(x, arg[0], false);
     struct vc_jbuf out = { 0 };
     for (size_t i = 0; i < lines.u.l->n; i++) {
@@ -223,6 +238,7 @@ VC_J_FILTER(pprint) {
     struct vc_jbuf b = { 0 };
     vc_j_put_repr(x, &b, sorted_copy(x, arg[0]));
     vc_jv r = vc_j_done(x, &b);
-    if (r.u.s->len > 80 && arg[0].t >= VC_J_STR && arg[0].t <= VC_J_VIEW) vc_j_raise(x, "pprint of a value of more than 80 columns is not supported");
+    if (r.u.s->len > 80 && arg[0].t >= VC_J_STR && arg[0].t <= VC_J_VIEW)
+        vc_j_raise(x, "pprint of a value of more than 80 columns is not supported");
     return r;
 }

@@ -15,7 +15,9 @@ static char decimal_point(void) {
 }
 
 size_t vc_j_fixed(char *dst, size_t cap, double f, int prec, char conv) {
-    int n = conv == 'e' ? snprintf(dst, cap, "%.*e", prec, f) : conv == 'g' ? snprintf(dst, cap, "%.*g", prec, f) : snprintf(dst, cap, "%.*f", prec, f);
+    int n = conv == 'e'   ? snprintf(dst, cap, "%.*e", prec, f)
+            : conv == 'g' ? snprintf(dst, cap, "%.*g", prec, f)
+                          : snprintf(dst, cap, "%.*f", prec, f);
     size_t len = n < 0 ? 0 : VC_MIN((size_t)n, cap - 1);
     char *dot = memchr(dst, decimal_point(), len);
     if (dot) *dot = '.';

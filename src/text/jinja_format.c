@@ -30,7 +30,9 @@ vc_jv vc_j_digits(vc_jx *x, vc_jv v, unsigned base, bool upper) {
 static vc_jv grouped(vc_jx *x, const char *p, size_t n, char sep, unsigned every) {
     struct vc_jbuf b = { 0 };
     size_t digits = 0;
-    while (digits < n && ((p[digits] >= '0' && p[digits] <= '9') || (every == 4 && (p[digits] | 0x20) >= 'a' && (p[digits] | 0x20) <= 'f'))) digits++;
+    while (digits < n && ((p[digits] >= '0' && p[digits] <= '9') ||
+                          (every == 4 && (p[digits] | 0x20) >= 'a' && (p[digits] | 0x20) <= 'f')))
+        digits++;
     for (size_t i = 0; i < n; i++) {
         if (i && i < digits && (digits - i) % every == 0) vc_j_putc(x, &b, sep);
         vc_j_putc(x, &b, p[i]);
@@ -38,7 +40,8 @@ static vc_jv grouped(vc_jx *x, const char *p, size_t n, char sep, unsigned every
     return vc_j_done(x, &b);
 }
 
-void vc_j_put_padded(vc_jx *x, struct vc_jbuf *b, const char *sign, const char *body, size_t n, const struct vc_jspec *s) {
+void vc_j_put_padded(vc_jx *x, struct vc_jbuf *b, const char *sign, const char *body, size_t n,
+                     const struct vc_jspec *s) {
     int64_t len = (int64_t)(strlen(sign) + vc_j_count_cp(body, n)), room = VC_MAX(s->width - len, 0);
     int64_t left = s->align == '<' || s->align == '=' ? 0 : s->align == '^' ? room / 2 : room;
     struct vc_jbuf f = { 0 };
@@ -116,8 +119,10 @@ void vc_j_put_spec(vc_jx *x, struct vc_jbuf *b, vc_jv v, const struct vc_jspec *
     }
     vc_jv text = vc_j_to_str(x, v);
     if (v.t != VC_J_STR) vc_j_raise(x, "unsupported format string passed to %s.__format__", vc_j_type_name(v));
-    if (s.type && s.type != 's') vc_j_raise(x, "unknown format code '%c' for object of type '%s'", s.type, vc_j_type_name(v));
-    if (s.sign || s.alt || s.group || s.align == '=') vc_j_raise(x, "a sign, '#', ',' or '=' is not allowed in a string format specifier");
+    if (s.type && s.type != 's')
+        vc_j_raise(x, "unknown format code '%c' for object of type '%s'", s.type, vc_j_type_name(v));
+    if (s.sign || s.alt || s.group || s.align == '=')
+        vc_j_raise(x, "a sign, '#', ',' or '=' is not allowed in a string format specifier");
     if (!s.align) s.align = '<';
     size_t n = s.prec >= 0 && s.prec < (int64_t)text.u.s->len ? vc_j_offset(text.u.s, (size_t)s.prec) : text.u.s->n;
     vc_j_put_padded(x, b, "", text.u.s->p, n, &s);
@@ -171,7 +176,8 @@ static struct vc_jspec parse_spec(vc_jx *x, const struct vc_jstr *t) {
 struct fmt { vc_jx *x; const char *p; size_t n; const struct vc_jcall *c; int64_t next; bool manual; };
 
 static vc_jv positional(struct fmt *f, int64_t i) {
-    if (i < 0 || (size_t)i >= f->c->n) vc_j_raise(f->x, "replacement index %lld out of range for positional args tuple", (long long)i);
+    if (i < 0 || (size_t)i >= f->c->n)
+        vc_j_raise(f->x, "replacement index %lld out of range for positional args tuple", (long long)i);
     return f->c->v[i];
 }
 
@@ -205,7 +211,8 @@ static vc_jv field_value(struct fmt *f, const char *p, size_t n) {
         if (item && all && vc_j_parse_int(x, p + from, at - from, 10, &number)) key = number;
         v = item ? vc_j_getitem(x, v, key) : vc_j_getattr(x, v, key);
         if (item) at++;
-        if (item && at < n && p[at] != '.' && p[at] != '[') vc_j_raise(x, "only '.' or '[' may follow ']' in format field specifier");
+        if (item && at < n && p[at] != '.' && p[at] != '[')
+            vc_j_raise(x, "only '.' or '[' may follow ']' in format field specifier");
     }
     return v;
 }
@@ -260,7 +267,9 @@ static void put_format(struct fmt *f, struct vc_jbuf *b, const char *p, size_t n
             if (p[end] == '{') depth++;
             else if (p[end] == '}' && --depth == 0) break;
         }
-        if (depth) vc_j_raise(x, k + 1 == n ? "single '{' encountered in format string" : "expected '}' before end of string");
+        if (depth)
+            vc_j_raise(x,
+                       k + 1 == n ? "single '{' encountered in format string" : "expected '}' before end of string");
         put_field(f, b, p + k + 1, end - k - 1, level);
         i = end + 1;
     }

@@ -18,7 +18,8 @@ GLOBAL(g_range) {
     }
     if (vc_j_given(arg[2])) step = vc_j_as_index(x, arg[2], "range()'s step");
     if (step == 0) vc_j_raise(x, "range() arg 3 must not be zero");
-    int64_t n = step > 0 ? (start < stop ? (stop - start - 1) / step + 1 : 0) : (stop < start ? (start - stop - 1) / -step + 1 : 0);
+    int64_t n = step > 0 ? (start < stop ? (stop - start - 1) / step + 1 : 0)
+                         : (stop < start ? (start - stop - 1) / -step + 1 : 0);
     if (n > MAX_RANGE) vc_j_raise(x, "range too big: ranges larger than %d are not allowed", MAX_RANGE);
     struct vc_jrange *r = VC_J_NEW(x, struct vc_jrange);
     *r = (struct vc_jrange){ start, stop, step, n };
@@ -35,7 +36,8 @@ static vc_jv make_dict(vc_jx *x, const struct vc_jcall *c, const char *what) {
         struct vc_jit it = vc_j_iter(x, c->v[0]);
         while (vc_j_next(x, &it, &pair)) {
             vc_jv l = vc_j_to_list(x, pair);
-            if (l.u.l->n != 2) vc_j_raise(x, "a dictionary update sequence element has length %zu; 2 is required", l.u.l->n);
+            if (l.u.l->n != 2)
+                vc_j_raise(x, "a dictionary update sequence element has length %zu; 2 is required", l.u.l->n);
             vc_j_set(x, d.u.d, l.u.l->v[0], l.u.l->v[1]);
         }
     }
@@ -72,7 +74,8 @@ GLOBAL(g_joiner) {
 /* Placeholder text. Jinja's is random; this one is always the same. */
 GLOBAL(g_lipsum) {
     UNUSED;
-    static const char para[] = "Lorem ipsum dolor sit amet, consectetur adipiscing elit, sed do eiusmod tempor incididunt ut labore et dolore magna aliqua.";
+    static const char para[] =
+        "Lorem ipsum dolor sit amet, consectetur adipiscing elit, sed do eiusmod tempor incididunt ut labore et dolore magna aliqua.";
     int64_t n = vc_j_given(arg[0]) ? vc_j_as_index(x, arg[0], "lipsum()'s n") : 5;
     bool html = !vc_j_given(arg[1]) || vc_j_truth(arg[1]);
     struct vc_jbuf b = { 0 };
@@ -96,9 +99,14 @@ GLOBAL(g_raise) {
 GLOBAL(g_strftime) { UNUSED; return vc_j_strftime(x, vc_j_need_str(x, arg[0], "strftime_now's format"), x->now); }
 
 static const struct vc_jfn table[] = {
-    { "range", g_range, "_ _ _", 1, 0 }, { "dict", g_dict, "*", 0, 0 }, { "namespace", g_namespace, "*", 0, 0 },
-    { "cycler", g_cycler, "*", 0, 0 }, { "joiner", g_joiner, "sep", 0, 0 }, { "lipsum", g_lipsum, "n html min max", 0, 0 },
-    { "raise_exception", g_raise, "message", 1, 0 }, { "strftime_now", g_strftime, "format", 1, 0 },
+    { "range", g_range, "_ _ _", 1, 0 },
+    { "dict", g_dict, "*", 0, 0 },
+    { "namespace", g_namespace, "*", 0, 0 },
+    { "cycler", g_cycler, "*", 0, 0 },
+    { "joiner", g_joiner, "sep", 0, 0 },
+    { "lipsum", g_lipsum, "n html min max", 0, 0 },
+    { "raise_exception", g_raise, "message", 1, 0 },
+    { "strftime_now", g_strftime, "format", 1, 0 },
 };
 
 const struct vc_jfn *vc_j_global(const char *name, size_t n) { return vc_j_fn_in(table, VC_ARRAY_LEN(table), name, n); }

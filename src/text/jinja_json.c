@@ -20,7 +20,9 @@ static void put_text(vc_jx *x, struct vc_jbuf *b, const struct vc_jstr *s, bool 
         const char *hit = c && c < 0x80 ? strchr(from_c, (char)c) : NULL;
         if (hit) snprintf(esc, sizeof esc, "\\%c", to_c[hit - from_c]);
         else if (c < 0x20 || (ascii && c >= 0x7F && cp < 0x10000)) snprintf(esc, sizeof esc, "\\u%04x", cp);
-        else if (ascii && cp >= 0x10000) snprintf(esc, sizeof esc, "\\u%04x\\u%04x", 0xD800 + ((cp - 0x10000) >> 10), 0xDC00 + ((cp - 0x10000) & 0x3FF));
+        else if (ascii && cp >= 0x10000)
+            snprintf(esc, sizeof esc, "\\u%04x\\u%04x", 0xD800 + ((cp - 0x10000) >> 10),
+                     0xDC00 + ((cp - 0x10000) & 0x3FF));
         else esc[0] = '\0';
         if (esc[0]) {
             vc_j_put(x, b, s->p + from, i - from);
@@ -34,7 +36,8 @@ static void put_text(vc_jx *x, struct vc_jbuf *b, const struct vc_jstr *s, bool 
 }
 
 static void put_number(vc_jx *x, struct vc_jbuf *b, vc_jv v) {
-    if (v.t == VC_J_FLOAT && !isfinite(v.u.f)) vc_j_puts(x, b, isnan(v.u.f) ? "NaN" : v.u.f < 0 ? "-Infinity" : "Infinity");
+    if (v.t == VC_J_FLOAT && !isfinite(v.u.f))
+        vc_j_puts(x, b, isnan(v.u.f) ? "NaN" : v.u.f < 0 ? "-Infinity" : "Infinity");
     else vc_j_put_repr(x, b, v);
 }
 

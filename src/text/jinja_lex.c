@@ -29,7 +29,9 @@ static void locate(struct lexer *l, size_t at, uint32_t *line, uint32_t *col) {
         }
     }
     *line = l->line;
-    *col = at >= l->line_start ? (uint32_t)vc_j_count_cp(l->s + l->line_start, VC_MIN(at - l->line_start, 1u << 16)) + 1 : 1;
+    *col = at >= l->line_start
+               ? (uint32_t)vc_j_count_cp(l->s + l->line_start, VC_MIN(at - l->line_start, 1u << 16)) + 1
+               : 1;
 }
 
 static noreturn void lex_fail(struct lexer *l, size_t at, const char *what) {
@@ -182,7 +184,8 @@ static size_t name_end(struct lexer *l, size_t at) {
         uint32_t cp;
         size_t w = vc_utf8_decode(l->s + k, l->n - k, &cp);
         utf8proc_category_t c = utf8proc_category((utf8proc_int32_t)cp);
-        bool letter = cp == '_' || (c >= UTF8PROC_CATEGORY_LU && c <= UTF8PROC_CATEGORY_LO) || c == UTF8PROC_CATEGORY_NL;
+        bool letter =
+            cp == '_' || (c >= UTF8PROC_CATEGORY_LU && c <= UTF8PROC_CATEGORY_LO) || c == UTF8PROC_CATEGORY_NL;
         bool number = c == UTF8PROC_CATEGORY_ND || c == UTF8PROC_CATEGORY_NO;
         if (!letter && !number) break;
         if (c == UTF8PROC_CATEGORY_NO || (number && k == at)) lex_fail(l, at, "invalid character in identifier");
@@ -203,12 +206,15 @@ static size_t lex_string(struct lexer *l, size_t at) {
     return k + 1;
 }
 
-static const struct { char s[3]; uint8_t kind; } ops[] = {
-    { "//", VC_JT_FLOORDIV }, { "**", VC_JT_POW }, { "==", VC_JT_EQ }, { "!=", VC_JT_NE }, { ">=", VC_JT_GE }, { "<=", VC_JT_LE },
-    { "+", VC_JT_ADD }, { "-", VC_JT_SUB }, { "/", VC_JT_DIV }, { "*", VC_JT_MUL }, { "%", VC_JT_MOD }, { "~", VC_JT_TILDE },
-    { "[", VC_JT_LBRACKET }, { "]", VC_JT_RBRACKET }, { "(", VC_JT_LPAREN }, { ")", VC_JT_RPAREN }, { "{", VC_JT_LBRACE },
-    { "}", VC_JT_RBRACE }, { ">", VC_JT_GT }, { "<", VC_JT_LT }, { "=", VC_JT_ASSIGN }, { ".", VC_JT_DOT }, { ":", VC_JT_COLON },
-    { "|", VC_JT_PIPE }, { ",", VC_JT_COMMA }, { ";", VC_JT_SEMICOLON },
+static const struct { char s[3]; uint8_t kind;
+} ops[] = {
+    { "//", VC_JT_FLOORDIV }, { "**", VC_JT_POW },      { "==", VC_JT_EQ },    { "!=", VC_JT_NE },
+    { ">=", VC_JT_GE },       { "<=", VC_JT_LE },       { "+", VC_JT_ADD },    { "-", VC_JT_SUB },
+    { "/", VC_JT_DIV },       { "*", VC_JT_MUL },       { "%", VC_JT_MOD },    { "~", VC_JT_TILDE },
+    { "[", VC_JT_LBRACKET },  { "]", VC_JT_RBRACKET },  { "(", VC_JT_LPAREN }, { ")", VC_JT_RPAREN },
+    { "{", VC_JT_LBRACE },    { "}", VC_JT_RBRACE },    { ">", VC_JT_GT },     { "<", VC_JT_LT },
+    { "=", VC_JT_ASSIGN },    { ".", VC_JT_DOT },       { ":", VC_JT_COLON },  { "|", VC_JT_PIPE },
+    { ",", VC_JT_COMMA },     { ";", VC_JT_SEMICOLON },
 };
 
 static size_t lex_operator(struct lexer *l, size_t at, char *open, size_t *depth) {
@@ -276,7 +282,8 @@ static void lex_code(struct lexer *l, bool variable) {
 static void lex_root(struct lexer *l) {
     while (l->at < l->n) {
         size_t k = l->at;
-        while (k + 1 < l->n && !(l->s[k] == '{' && (l->s[k + 1] == '{' || l->s[k + 1] == '%' || l->s[k + 1] == '#'))) k++;
+        while (k + 1 < l->n && !(l->s[k] == '{' && (l->s[k + 1] == '{' || l->s[k + 1] == '%' || l->s[k + 1] == '#')))
+            k++;
         if (k + 1 >= l->n) {
             emit(l, VC_JT_DATA, l->at, l->s + l->at, l->n - l->at);
             l->at = l->n;

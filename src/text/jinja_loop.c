@@ -76,7 +76,9 @@ vc_jv vc_j_loop_changed(vc_jx *x, vc_jv self, vc_jv *arg, const struct vc_jcall 
 
 static void run_loop(vc_jx *x, const struct vc_jnode *n, vc_jv seq, struct vc_jscope *outer, uint32_t depth) {
     struct vc_jloop *l = VC_J_NEW(x, struct vc_jloop);
-    *l = (struct vc_jloop){ .node = n, .outer = outer, .it = vc_j_iter(x, seq), .items = vc_j_list(x, 0), .index = -1, .depth = depth };
+    *l = (struct vc_jloop){
+        .node = n, .outer = outer, .it = vc_j_iter(x, seq), .items = vc_j_list(x, 0), .index = -1, .depth = depth
+    };
     struct vc_jscope *before = x->scope, *s = NULL;
     while (draw(x, l, l->index + 1)) {
         l->index++;

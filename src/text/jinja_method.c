@@ -24,7 +24,8 @@ METHOD(m_format_map) {
     struct vc_jcall call = { .n_kw = 0 };
     call.kw = vc_j_array(x, arg[0].u.d->n, sizeof *call.kw);
     for (size_t i = 0; i < arg[0].u.d->n; i++)
-        if (arg[0].u.d->e[i].k.t == VC_J_STR) call.kw[call.n_kw++] = (struct vc_jkw){ arg[0].u.d->e[i].k.u.s, arg[0].u.d->e[i].v };
+        if (arg[0].u.d->e[i].k.t == VC_J_STR)
+            call.kw[call.n_kw++] = (struct vc_jkw){ arg[0].u.d->e[i].k.u.s, arg[0].u.d->e[i].v };
     return vc_j_format(x, self, &call);
 }
 
@@ -32,7 +33,8 @@ METHOD(m_encode) {
     UNUSED;
     if (vc_j_given(arg[0])) {
         const struct vc_jstr *e = vc_j_need_str(x, arg[0], "the encoding");
-        if (!vc_j_str_is(e, "utf-8") && !vc_j_str_is(e, "utf8") && !vc_j_str_is(e, "UTF-8")) vc_j_raise(x, "encode() knows utf-8 only");
+        if (!vc_j_str_is(e, "utf-8") && !vc_j_str_is(e, "utf8") && !vc_j_str_is(e, "UTF-8"))
+            vc_j_raise(x, "encode() knows utf-8 only");
     }
     return (vc_jv){ .t = VC_J_BYTES, .u.s = self.u.s };
 }
@@ -48,7 +50,9 @@ static vc_jv all_are(const struct vc_jstr *s, bool (*is)(uint32_t)) {
     }
     return vc_j_bool(s->n > 0);
 }
-static bool is_alnum(uint32_t cp) { return vc_j_is_alpha(cp) || vc_j_is_decimal(cp) || vc_j_is_digit(cp) || vc_j_is_numeric(cp); }
+static bool is_alnum(uint32_t cp) {
+    return vc_j_is_alpha(cp) || vc_j_is_decimal(cp) || vc_j_is_digit(cp) || vc_j_is_numeric(cp);
+}
 METHOD(m_isalpha) { UNUSED; return all_are(self.u.s, vc_j_is_alpha); }
 METHOD(m_isalnum) { UNUSED; return all_are(self.u.s, is_alnum); }
 METHOD(m_isdigit) { UNUSED; return all_are(self.u.s, vc_j_is_digit); }
@@ -111,7 +115,8 @@ METHOD(m_seq_count) {
 METHOD(m_seq_index) {
     UNUSED;
     struct vc_jit it = vc_j_iter(x, self);
-    int64_t n = vc_j_len(x, self), from = vc_j_given(arg[1]) ? vc_j_as_index(x, arg[1], "start") : 0, to = vc_j_given(arg[2]) ? vc_j_as_index(x, arg[2], "stop") : n, i = 0;
+    int64_t n = vc_j_len(x, self), from = vc_j_given(arg[1]) ? vc_j_as_index(x, arg[1], "start") : 0,
+            to = vc_j_given(arg[2]) ? vc_j_as_index(x, arg[2], "stop") : n, i = 0;
     if (from < 0) from += n;
     if (to < 0) to += n;
     for (vc_jv v; vc_j_next(x, &it, &v); i++)
@@ -160,7 +165,11 @@ METHOD(m_reset) {
     return vc_j_none();
 }
 
-METHOD(m_is_integer) { UNUSED; return vc_j_bool(self.u.f >= -1e300 && self.u.f <= 1e300 && self.u.f == vc_j_to_double(x, vc_j_double_to_int(x, self.u.f))); }
+METHOD(m_is_integer) {
+    UNUSED;
+    return vc_j_bool(self.u.f >= -1e300 && self.u.f <= 1e300 &&
+                     self.u.f == vc_j_to_double(x, vc_j_double_to_int(x, self.u.f)));
+}
 
 #define S (1u << VC_J_STR)
 #define B (1u << VC_J_BYTES)
@@ -173,31 +182,72 @@ METHOD(m_is_integer) { UNUSED; return vc_j_bool(self.u.f >= -1e300 && self.u.f <
 #define F (1u << VC_J_FLOAT)
 
 static const struct vc_jfn table[] = {
-    { "capitalize", m_capitalize, "", 0, S }, { "casefold", m_casefold, "", 0, S }, { "center", vc_jm_center, "_ _", 1, S },
-    { "count", vc_jm_count, "_ _ _", 1, S }, { "encode", m_encode, "encoding errors", 0, S }, { "endswith", vc_jm_endswith, "_ _ _", 1, S },
-    { "expandtabs", vc_jm_expandtabs, "tabsize", 0, S }, { "find", vc_jm_find, "_ _ _", 1, S }, { "format", m_format, "*", 0, S },
-    { "format_map", m_format_map, "_", 1, S }, { "index", vc_jm_index, "_ _ _", 1, S }, { "isalnum", m_isalnum, "", 0, S },
-    { "isalpha", m_isalpha, "", 0, S }, { "isascii", m_isascii, "", 0, S }, { "isdecimal", m_isdecimal, "", 0, S },
-    { "isdigit", m_isdigit, "", 0, S }, { "isidentifier", m_isidentifier, "", 0, S }, { "islower", m_islower, "", 0, S },
-    { "isnumeric", m_isnumeric, "", 0, S }, { "isprintable", m_isprintable, "", 0, S }, { "isspace", m_isspace, "", 0, S },
-    { "istitle", m_istitle, "", 0, S }, { "isupper", m_isupper, "", 0, S }, { "join", vc_jm_join, "_", 1, S },
-    { "ljust", vc_jm_ljust, "_ _", 1, S }, { "lower", m_lower, "", 0, S }, { "lstrip", vc_jm_lstrip, "_", 0, S },
-    { "partition", vc_jm_partition, "_", 1, S }, { "removeprefix", vc_jm_removeprefix, "_", 1, S }, { "removesuffix", vc_jm_removesuffix, "_", 1, S },
-    { "replace", vc_jm_replace, "_ _ _", 2, S }, { "rfind", vc_jm_rfind, "_ _ _", 1, S }, { "rindex", vc_jm_rindex, "_ _ _", 1, S },
-    { "rjust", vc_jm_rjust, "_ _", 1, S }, { "rpartition", vc_jm_rpartition, "_", 1, S }, { "rsplit", vc_jm_rsplit, "sep maxsplit", 0, S },
-    { "rstrip", vc_jm_rstrip, "_", 0, S }, { "split", vc_jm_split, "sep maxsplit", 0, S }, { "splitlines", vc_jm_splitlines, "keepends", 0, S },
-    { "startswith", vc_jm_startswith, "_ _ _", 1, S }, { "strip", vc_jm_strip, "_", 0, S }, { "swapcase", m_swapcase, "", 0, S },
-    { "title", m_title, "", 0, S }, { "upper", m_upper, "", 0, S }, { "zfill", vc_jm_zfill, "_", 1, S },
+    { "capitalize", m_capitalize, "", 0, S },
+    { "casefold", m_casefold, "", 0, S },
+    { "center", vc_jm_center, "_ _", 1, S },
+    { "count", vc_jm_count, "_ _ _", 1, S },
+    { "encode", m_encode, "encoding errors", 0, S },
+    { "endswith", vc_jm_endswith, "_ _ _", 1, S },
+    { "expandtabs", vc_jm_expandtabs, "tabsize", 0, S },
+    { "find", vc_jm_find, "_ _ _", 1, S },
+    { "format", m_format, "*", 0, S },
+    { "format_map", m_format_map, "_", 1, S },
+    { "index", vc_jm_index, "_ _ _", 1, S },
+    { "isalnum", m_isalnum, "", 0, S },
+    { "isalpha", m_isalpha, "", 0, S },
+    { "isascii", m_isascii, "", 0, S },
+    { "isdecimal", m_isdecimal, "", 0, S },
+    { "isdigit", m_isdigit, "", 0, S },
+    { "isidentifier", m_isidentifier, "", 0, S },
+    { "islower", m_islower, "", 0, S },
+    { "isnumeric", m_isnumeric, "", 0, S },
+    { "isprintable", m_isprintable, "", 0, S },
+    { "isspace", m_isspace, "", 0, S },
+    { "istitle", m_istitle, "", 0, S },
+    { "isupper", m_isupper, "", 0, S },
+    { "join", vc_jm_join, "_", 1, S },
+    { "ljust", vc_jm_ljust, "_ _", 1, S },
+    { "lower", m_lower, "", 0, S },
+    { "lstrip", vc_jm_lstrip, "_", 0, S },
+    { "partition", vc_jm_partition, "_", 1, S },
+    { "removeprefix", vc_jm_removeprefix, "_", 1, S },
+    { "removesuffix", vc_jm_removesuffix, "_", 1, S },
+    { "replace", vc_jm_replace, "_ _ _", 2, S },
+    { "rfind", vc_jm_rfind, "_ _ _", 1, S },
+    { "rindex", vc_jm_rindex, "_ _ _", 1, S },
+    { "rjust", vc_jm_rjust, "_ _", 1, S },
+    { "rpartition", vc_jm_rpartition, "_", 1, S },
+    { "rsplit", vc_jm_rsplit, "sep maxsplit", 0, S },
+    { "rstrip", vc_jm_rstrip, "_", 0, S },
+    { "split", vc_jm_split, "sep maxsplit", 0, S },
+    { "splitlines", vc_jm_splitlines, "keepends", 0, S },
+    { "startswith", vc_jm_startswith, "_ _ _", 1, S },
+    { "strip", vc_jm_strip, "_", 0, S },
+    { "swapcase", m_swapcase, "", 0, S },
+    { "title", m_title, "", 0, S },
+    { "upper", m_upper, "", 0, S },
+    { "zfill", vc_jm_zfill, "_", 1, S },
     { "decode", m_decode, "encoding errors", 0, B },
-    { "count", m_seq_count, "_", 1, L | T | R }, { "index", m_seq_index, "_ _ _", 1, L | T | R }, { "copy", m_list_copy, "", 0, L },
-    { "get", m_get, "_ _", 1, D }, { "keys", m_keys, "", 0, D }, { "values", m_values, "", 0, D }, { "items", m_items, "", 0, D },
-    { "copy", m_dict_copy, "", 0, D }, { "fromkeys", m_fromkeys, "_ _", 1, D },
-    { "cycle", vc_j_loop_cycle, "*", 0, LOOP }, { "changed", vc_j_loop_changed, "*", 0, LOOP },
-    { "next", m_next, "", 0, CYC }, { "reset", m_reset, "", 0, CYC }, { "is_integer", m_is_integer, "", 0, F },
+    { "count", m_seq_count, "_", 1, L | T | R },
+    { "index", m_seq_index, "_ _ _", 1, L | T | R },
+    { "copy", m_list_copy, "", 0, L },
+    { "get", m_get, "_ _", 1, D },
+    { "keys", m_keys, "", 0, D },
+    { "values", m_values, "", 0, D },
+    { "items", m_items, "", 0, D },
+    { "copy", m_dict_copy, "", 0, D },
+    { "fromkeys", m_fromkeys, "_ _", 1, D },
+    { "cycle", vc_j_loop_cycle, "*", 0, LOOP },
+    { "changed", vc_j_loop_changed, "*", 0, LOOP },
+    { "next", m_next, "", 0, CYC },
+    { "reset", m_reset, "", 0, CYC },
+    { "is_integer", m_is_integer, "", 0, F },
 };
 
 const struct vc_jfn *vc_j_method(unsigned type, const char *name, size_t n) {
     for (size_t i = 0; i < VC_ARRAY_LEN(table); i++)
-        if (n && (table[i].types >> type & 1) && table[i].name[0] == name[0] && strlen(table[i].name) == n && !memcmp(table[i].name, name, n)) return &table[i];
+        if (n && (table[i].types >> type & 1) && table[i].name[0] == name[0] && strlen(table[i].name) == n &&
+            !memcmp(table[i].name, name, n))
+            return &table[i];
     return NULL;
 }

@@ -112,7 +112,10 @@ bool vc_j_eq(vc_jx *x, vc_jv a, vc_jv b) {
     case VC_J_LIST: case VC_J_TUPLE: eq = a.u.l == b.u.l || eq_items(x, a.u.l, b.u.l); break;
     case VC_J_DICT: eq = a.u.d == b.u.d || eq_dict(x, a.u.d, b.u.d); break;
     case VC_J_VIEW: eq = a.sub == b.sub && a.sub != VC_J_VALUES && eq_dict(x, a.u.d, b.u.d); break;
-    case VC_J_RANGE: eq = a.u.r->n == b.u.r->n && (!a.u.r->n || (a.u.r->start == b.u.r->start && (a.u.r->n == 1 || a.u.r->step == b.u.r->step))); break;
+    case VC_J_RANGE:
+        eq = a.u.r->n == b.u.r->n &&
+             (!a.u.r->n || (a.u.r->start == b.u.r->start && (a.u.r->n == 1 || a.u.r->step == b.u.r->step)));
+        break;
     case VC_J_METHOD: eq = a.u.bm->fn == b.u.bm->fn && vc_j_eq(x, a.u.bm->self, b.u.bm->self); break;
     default: eq = (const void *)a.u.s == (const void *)b.u.s; break;
     }
@@ -148,7 +151,8 @@ static bool ordered(vc_jx *x, enum vc_jcmp op, vc_jv a, vc_jv b) {
         }
         return holds(op, a.u.l->n < b.u.l->n ? -1 : a.u.l->n > b.u.l->n);
     }
-    vc_j_raise(x, "'%s' not supported between instances of '%s' and '%s'", op_text[op], vc_j_type_name(a), vc_j_type_name(b));
+    vc_j_raise(x, "'%s' not supported between instances of '%s' and '%s'", op_text[op], vc_j_type_name(a),
+               vc_j_type_name(b));
 }
 
 bool vc_j_compare(vc_jx *x, enum vc_jcmp op, vc_jv a, vc_jv b) {
@@ -217,7 +221,8 @@ static vc_jv float_arith(vc_jx *x, enum vc_jop op, double a, double b) {
     default: break;
     }
     if (a == 0 && b < 0) vc_j_raise(x, "0.0 cannot be raised to a negative power");
-    if (a < 0 && isfinite(a) && isfinite(b) && b != floor(b)) vc_j_raise(x, "a negative number to a fractional power is a complex number, which is not supported");
+    if (a < 0 && isfinite(a) && isfinite(b) && b != floor(b))
+        vc_j_raise(x, "a negative number to a fractional power is a complex number, which is not supported");
     double r = pow(a, b);
     if (isinf(r) && isfinite(a) && isfinite(b)) vc_j_raise(x, "the result of ** is too large");
     return vc_j_float(r);
@@ -269,7 +274,8 @@ static vc_jv repeat(vc_jx *x, vc_jv seq, vc_jv times) {
         return r;
     }
     size_t len = seq.u.l->n;
-    if (len && n > x->max_memory / sizeof(vc_jv) / len) vc_j_raise(x, "the template needs more than %llu bytes of memory", (unsigned long long)x->max_memory);
+    if (len && n > x->max_memory / sizeof(vc_jv) / len)
+        vc_j_raise(x, "the template needs more than %llu bytes of memory", (unsigned long long)x->max_memory);
     vc_jv r = vc_j_list(x, n * len);
     r.t = seq.t;
     vc_j_step(x, n * len);
@@ -285,10 +291,12 @@ vc_jv vc_j_arith(vc_jx *x, enum vc_jop op, vc_jv a, vc_jv b) {
         if (op != VC_J_DIV && !neg_pow) return vc_j_int_arith(x, op, a, b);
     }
     if (num) return float_arith(x, op, vc_j_to_double(x, a), vc_j_to_double(x, b));
-    bool sa = a.t == VC_J_STR || a.t == VC_J_LIST || a.t == VC_J_TUPLE, sb = b.t == VC_J_STR || b.t == VC_J_LIST || b.t == VC_J_TUPLE;
+    bool sa = a.t == VC_J_STR || a.t == VC_J_LIST || a.t == VC_J_TUPLE,
+         sb = b.t == VC_J_STR || b.t == VC_J_LIST || b.t == VC_J_TUPLE;
     if (op == VC_J_ADD && a.t == b.t && a.t == VC_J_STR) return concat_str(x, a, b);
     if (op == VC_J_ADD && a.t == b.t && sa) return concat_list(x, a, b);
-    if (op == VC_J_ADD && a.t == VC_J_STR && b.t != VC_J_UNDEF) vc_j_raise(x, "can only concatenate str (not \"%s\") to str", vc_j_type_name(b));
+    if (op == VC_J_ADD && a.t == VC_J_STR && b.t != VC_J_UNDEF)
+        vc_j_raise(x, "can only concatenate str (not \"%s\") to str", vc_j_type_name(b));
     if (op == VC_J_MUL && sa && vc_j_is_int(b)) return repeat(x, a, b);
     if (op == VC_J_MUL && sb && vc_j_is_int(a)) return repeat(x, b, a);
     if (op == VC_J_MOD && a.t == VC_J_STR) return vc_j_percent(x, a, b, NULL);
@@ -311,7 +319,8 @@ void vc_j_sort(vc_jx *x, vc_jv *v, const vc_jv *key, size_t n, bool reverse) {
             size_t mid = VC_MIN(lo + w, n), hi = VC_MIN(lo + 2 * w, n), i = lo, j = mid;
             for (size_t k = lo; k < hi; k++) {
                 vc_j_step(x, 1);
-                bool right = j < hi && (i >= mid || (reverse ? ordered(x, VC_J_LT, a[i].k, a[j].k) : ordered(x, VC_J_LT, a[j].k, a[i].k)));
+                bool right = j < hi && (i >= mid || (reverse ? ordered(x, VC_J_LT, a[i].k, a[j].k)
+                                                             : ordered(x, VC_J_LT, a[j].k, a[i].k)));
                 b[k] = right ? a[j++] : a[i++];
             }
         }

@@ -63,7 +63,9 @@ static bool tok_is(const struct vc_jtok *t, const char *name) {
     return t->kind == VC_JT_NAME && vc_str_is((vc_str){ t->p, t->n }, name);
 }
 bool vc_jp_is(const struct vc_jparser *p, const char *name) { return tok_is(p->t, name); }
-bool vc_jp_is_next(const struct vc_jparser *p, const char *name) { return p->t->kind != VC_JT_EOF && tok_is(p->t + 1, name); }
+bool vc_jp_is_next(const struct vc_jparser *p, const char *name) {
+    return p->t->kind != VC_JT_EOF && tok_is(p->t + 1, name);
+}
 
 void vc_jp_advance(struct vc_jparser *p) {
     if (p->t->kind != VC_JT_EOF) p->t++;
@@ -83,15 +85,16 @@ bool vc_jp_skip_kind(struct vc_jparser *p, enum vc_jtok_kind k) {
 
 void vc_jp_expect(struct vc_jparser *p, enum vc_jtok_kind k) {
     static const char *const names[] = {
-        [VC_JT_VAR_END] = "'}}'", [VC_JT_BLOCK_END] = "'%}'", [VC_JT_COMMA] = "','", [VC_JT_COLON] = "':'", [VC_JT_RPAREN] = "')'",
-        [VC_JT_LPAREN] = "'('", [VC_JT_ASSIGN] = "'='", [VC_JT_NAME] = "a name",
+        [VC_JT_VAR_END] = "'}}'", [VC_JT_BLOCK_END] = "'%}'", [VC_JT_COMMA] = "','",  [VC_JT_COLON] = "':'",
+        [VC_JT_RPAREN] = "')'",   [VC_JT_LPAREN] = "'('",     [VC_JT_ASSIGN] = "'='", [VC_JT_NAME] = "a name",
     };
     if (p->t->kind != k) vc_jp_unexpected(p, (size_t)k < VC_ARRAY_LEN(names) && names[k] ? names[k] : "something else");
     vc_jp_advance(p);
 }
 
 void vc_jp_enter(struct vc_jparser *p) {
-    if (++p->depth > VC_J_PARSE_DEPTH) vc_jp_fail(p, "expressions or blocks are nested more than %d deep", VC_J_PARSE_DEPTH);
+    if (++p->depth > VC_J_PARSE_DEPTH)
+        vc_jp_fail(p, "expressions or blocks are nested more than %d deep", VC_J_PARSE_DEPTH);
 }
 
 uint32_t vc_jp_name_id(struct vc_jparser *p, const char *s, size_t n) {
@@ -332,7 +335,8 @@ static const struct vc_jnode *parse_block(struct vc_jparser *p) {
     v[p->prog->blocks.n] = n;
     p->prog->blocks = (struct vc_jbody){ v, p->prog->blocks.n + 1 };
     macro_body(p, n, "endblock");
-    if (required && !only_space(&n->bodies[0])) vc_jp_fail(p, "a required block may only hold comments and white space");
+    if (required && !only_space(&n->bodies[0]))
+        vc_jp_fail(p, "a required block may only hold comments and white space");
     const struct vc_jstr *name = p->prog->names[n->id];
     if (p->t->kind == VC_JT_NAME && p->t->n == name->n && !memcmp(p->t->p, name->p, name->n)) vc_jp_advance(p);
     n->flags = (uint8_t)((scoped ? VC_JF_SCOPED : 0) | (required ? VC_JF_REQUIRED : 0));
@@ -382,12 +386,27 @@ static const struct vc_jnode *parse_print(struct vc_jparser *p) {
 }
 
 /* Statements whose unknown filters are settled by their own rules (`if`), and those that settle them as errors. */
-static const struct { const char *tag; const struct vc_jnode *(*parse)(struct vc_jparser *); bool hard; } statements[] = {
-    { "if", parse_if, false }, { "for", parse_for, true }, { "set", parse_set, false }, { "macro", parse_macro, true },
-    { "call", parse_call_block, true }, { "generation", parse_generation, true }, { "filter", parse_filter_block, true },
-    { "with", parse_with, true }, { "autoescape", parse_autoescape, true }, { "block", parse_block, true },
-    { "print", parse_print, false }, { "break", parse_loop_control, false }, { "continue", parse_loop_control, false },
-    { "include", parse_no_loader, false }, { "import", parse_no_loader, false }, { "from", parse_no_loader, false },
+static const struct {
+    const char *tag;
+    const struct vc_jnode *(*parse)(struct vc_jparser *);
+    bool hard;
+} statements[] = {
+    { "if", parse_if, false },
+    { "for", parse_for, true },
+    { "set", parse_set, false },
+    { "macro", parse_macro, true },
+    { "call", parse_call_block, true },
+    { "generation", parse_generation, true },
+    { "filter", parse_filter_block, true },
+    { "with", parse_with, true },
+    { "autoescape", parse_autoescape, true },
+    { "block", parse_block, true },
+    { "print", parse_print, false },
+    { "break", parse_loop_control, false },
+    { "continue", parse_loop_control, false },
+    { "include", parse_no_loader, false },
+    { "import", parse_no_loader, false },
+    { "from", parse_no_loader, false },
     { "extends", parse_no_loader, false },
 };
 
@@ -401,7 +420,8 @@ static const struct vc_jnode *parse_statement(struct vc_jparser *p, const char *
         return n;
     }
     char got[64], want[128] = "";
-    for (size_t i = 0, o = 0; ends && ends[i]; i++) o += (size_t)snprintf(want + o, sizeof want - o, "%s'%s'", i ? ", " : "", ends[i]);
+    for (size_t i = 0, o = 0; ends && ends[i]; i++)
+        o += (size_t)snprintf(want + o, sizeof want - o, "%s'%s'", i ? ", " : "", ends[i]);
     vc_printable(got, sizeof got, p->t->p, VC_MIN(p->t->n, sizeof got));
     vc_jp_fail(p, ends ? "unknown tag '%s' where %s could end the block" : "unknown tag '%s'", got, want);
 }
@@ -455,6 +475,7 @@ void vc_j_parse(vc_jx *x, struct vc_jprog *prog, const char *src, size_t n) {
         char name[64];
         x->line = u->node->line;
         x->col = u->node->col;
-        vc_j_raise(x, "no %s named '%s'", u->what, vc_printable(name, sizeof name, u->node->val.u.s->p, u->node->val.u.s->n));
+        vc_j_raise(x, "no %s named '%s'", u->what,
+                   vc_printable(name, sizeof name, u->node->val.u.s->p, u->node->val.u.s->n));
     }
 }

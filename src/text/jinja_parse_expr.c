@@ -32,7 +32,10 @@ static const struct vc_jnode *parse_math2(struct vc_jparser *p) {
     const struct vc_jnode *left = parse_pow(p);
     for (;;) {
         enum vc_jtok_kind k = p->t->kind;
-        unsigned op = k == VC_JT_MUL ? VC_J_MUL : k == VC_JT_DIV ? VC_J_DIV : k == VC_JT_FLOORDIV ? VC_J_FLOORDIV : VC_J_MOD;
+        unsigned op = k == VC_JT_MUL        ? VC_J_MUL
+                      : k == VC_JT_DIV      ? VC_J_DIV
+                      : k == VC_JT_FLOORDIV ? VC_J_FLOORDIV
+                                            : VC_J_MOD;
         if (k != VC_JT_MUL && k != VC_JT_DIV && k != VC_JT_FLOORDIV && k != VC_JT_MOD) return left;
         struct vc_jnode *at = vc_jp_node(p, VC_JN_ARITH);
         vc_jp_advance(p);
@@ -147,7 +150,10 @@ const struct vc_jnode *vc_jp_tuple(struct vc_jparser *p, unsigned flags, const c
     for (;;) {
         if (l.n) vc_jp_expect(p, VC_JT_COMMA);
         if (tuple_end(p, end_name)) break;
-        vc_jp_add(p, &l, flags & VC_JP_SIMPLE ? parse_primary(p, flags) : flags & VC_JP_NOCOND ? vc_jp_expr_nocond(p) : vc_jp_expr(p));
+        vc_jp_add(p, &l,
+                  flags & VC_JP_SIMPLE   ? parse_primary(p, flags)
+                  : flags & VC_JP_NOCOND ? vc_jp_expr_nocond(p)
+                                         : vc_jp_expr(p));
         if (p->t->kind != VC_JT_COMMA) break;
         is_tuple = true;
     }
@@ -258,7 +264,8 @@ static const struct vc_jnode *parse_primary(struct vc_jparser *p, unsigned flags
     case VC_JT_LPAREN: {
         vc_jp_enter(p);
         vc_jp_advance(p);
-        const struct vc_jnode *n = vc_jp_tuple(p, VC_JP_PAREN | (flags & VC_JP_STORE ? VC_JP_SIMPLE | VC_JP_STORE : 0), NULL);
+        const struct vc_jnode *n =
+            vc_jp_tuple(p, VC_JP_PAREN | (flags & VC_JP_STORE ? VC_JP_SIMPLE | VC_JP_STORE : 0), NULL);
         vc_jp_expect(p, VC_JT_RPAREN);
         p->depth--;
         return n;
@@ -320,7 +327,8 @@ static const struct vc_jnode *parse_subscript(struct vc_jparser *p, const struct
     return n;
 }
 
-static void one_arg(struct vc_jparser *p, struct vc_jargs *a, struct vc_jnodes *pos, struct vc_jnodes *kw, struct vc_jnodes *names) {
+static void one_arg(struct vc_jparser *p, struct vc_jargs *a, struct vc_jnodes *pos, struct vc_jnodes *kw,
+                    struct vc_jnodes *names) {
     bool ok = true;
     if (vc_jp_skip_kind(p, VC_JT_MUL)) {
         ok = !a->dyn && !a->dyn_kw;
@@ -333,7 +341,8 @@ static void one_arg(struct vc_jparser *p, struct vc_jargs *a, struct vc_jnodes *
         struct vc_jnode *name = vc_jp_node(p, VC_JN_CONST);
         name->val = vc_j_str(p->x, p->t->p, p->t->n);
         for (uint32_t i = 0; i < names->n; i++)
-            if (vc_j_str_same(names->v[i]->val.u.s, name->val.u.s)) vc_jp_fail(p, "keyword argument repeated: %.*s", (int)VC_MIN(p->t->n, 64u), p->t->p);
+            if (vc_j_str_same(names->v[i]->val.u.s, name->val.u.s))
+                vc_jp_fail(p, "keyword argument repeated: %.*s", (int)VC_MIN(p->t->n, 64u), p->t->p);
         vc_jp_advance(p);
         vc_jp_advance(p);
         vc_jp_add(p, names, name);
@@ -429,7 +438,8 @@ static const struct vc_jnode *parse_test(struct vc_jparser *p, const struct vc_j
         n->args = parse_args(p);
     } else {
         n->args = VC_J_NEW(p->x, struct vc_jargs);
-        if (name || k == VC_JT_STRING || k == VC_JT_INT || k == VC_JT_FLOAT || k == VC_JT_LBRACKET || k == VC_JT_LBRACE) {
+        if (name || k == VC_JT_STRING || k == VC_JT_INT || k == VC_JT_FLOAT || k == VC_JT_LBRACKET ||
+            k == VC_JT_LBRACE) {
             if (vc_jp_is(p, "is")) vc_jp_fail(p, "tests can't be chained with is");
             struct vc_jnodes l = { 0 };
             vc_jp_add(p, &l, parse_postfix(p, parse_primary(p, 0)));

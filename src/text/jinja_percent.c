@@ -35,7 +35,8 @@ static int64_t star_or_number(struct pct *f, int64_t absent) {
     if (f->at < f->n && f->p[f->at] == '*') {
         f->at++;
         int64_t v = vc_j_as_index(f->x, next_arg(f), "* in a format");
-        if (v > VC_J_MAX_WIDTH || v < -VC_J_MAX_WIDTH) vc_j_raise(f->x, "a width above %d is not supported", VC_J_MAX_WIDTH);
+        if (v > VC_J_MAX_WIDTH || v < -VC_J_MAX_WIDTH)
+            vc_j_raise(f->x, "a width above %d is not supported", VC_J_MAX_WIDTH);
         return v;
     }
     int64_t v = absent;
@@ -63,7 +64,8 @@ static void put_text(struct pct *f, struct vc_jbuf *b, vc_jv v, const struct vc_
         vc_j_put_repr(x, &t, v);
     }
     vc_jv r = vc_j_done(x, &t);
-    size_t n = s->prec >= 0 && s->prec < (int64_t)r.u.s->len && s->type != 'c' ? vc_j_offset(r.u.s, (size_t)s->prec) : r.u.s->n;
+    size_t n = s->prec >= 0 && s->prec < (int64_t)r.u.s->len && s->type != 'c' ? vc_j_offset(r.u.s, (size_t)s->prec)
+                                                                               : r.u.s->n;
     struct vc_jspec pad = *s;
     pad.fill = ' ';
     pad.align = s->align == '<' ? '<' : '>';
@@ -119,7 +121,8 @@ static void put_one(struct pct *f, struct vc_jbuf *b) {
     }
     if (left) s.align = '<';
     else if (zero) s.fill = '0', s.align = '=';
-    if (!strchr("sracdiuxXoeEfFgG", s.type) || !s.type) vc_j_raise(x, "unsupported format character '%c'", s.type >= 32 && s.type < 127 ? s.type : '?');
+    if (!strchr("sracdiuxXoeEfFgG", s.type) || !s.type)
+        vc_j_raise(x, "unsupported format character '%c'", s.type >= 32 && s.type < 127 ? s.type : '?');
     if (!vc_j_given(v)) v = next_arg(f);
     if (strchr("srac", s.type)) {
         put_text(f, b, v, &s);

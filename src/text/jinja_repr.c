@@ -12,7 +12,10 @@ bool vc_j_printable(uint32_t cp) {
     if (cp == ' ') return true;
     switch (utf8proc_category((utf8proc_int32_t)cp)) {
     case UTF8PROC_CATEGORY_CC: case UTF8PROC_CATEGORY_CF: case UTF8PROC_CATEGORY_CS: case UTF8PROC_CATEGORY_CO:
-    case UTF8PROC_CATEGORY_CN: case UTF8PROC_CATEGORY_ZL: case UTF8PROC_CATEGORY_ZP: case UTF8PROC_CATEGORY_ZS: return false;
+    case UTF8PROC_CATEGORY_CN:
+    case UTF8PROC_CATEGORY_ZL:
+    case UTF8PROC_CATEGORY_ZP:
+    case UTF8PROC_CATEGORY_ZS: return false;
     default: return true;
     }
 }
@@ -117,18 +120,24 @@ static void repr_object(vc_jx *x, struct vc_jbuf *b, vc_jv v) {
         break;
     }
     case VC_J_FUNC:
-        if (!strcmp(v.u.fn->name, "range") || !strcmp(v.u.fn->name, "dict")) snprintf(s, sizeof s, "<class '%s'>", v.u.fn->name);
+        if (!strcmp(v.u.fn->name, "range") || !strcmp(v.u.fn->name, "dict"))
+            snprintf(s, sizeof s, "<class '%s'>", v.u.fn->name);
         else if (!strcmp(v.u.fn->name, "namespace")) snprintf(s, sizeof s, "<class 'jinja2.utils.Namespace'>");
         else if (!strcmp(v.u.fn->name, "cycler")) snprintf(s, sizeof s, "<class 'jinja2.utils.Cycler'>");
         else if (!strcmp(v.u.fn->name, "joiner")) snprintf(s, sizeof s, "<class 'jinja2.utils.Joiner'>");
         else snprintf(s, sizeof s, "<function %s at 0x0>", v.u.fn->name);
         break;
     case VC_J_METHOD:
-        snprintf(s, sizeof s, "<built-in method %s of %s object at 0x0>", v.u.bm->fn->name, vc_j_type_name(v.u.bm->self));
+        snprintf(s, sizeof s, "<built-in method %s of %s object at 0x0>", v.u.bm->fn->name,
+                 vc_j_type_name(v.u.bm->self));
         break;
     case VC_J_SELF: snprintf(s, sizeof s, "<TemplateReference None>"); break;
     case VC_J_ITER:
-        snprintf(s, sizeof s, strstr(v.u.it->kind, "iterator") || !strcmp(v.u.it->kind, "reversed") ? "<%s object at 0x0>" : "<generator object %s at 0x0>", v.u.it->kind);
+        snprintf(s, sizeof s,
+                 strstr(v.u.it->kind, "iterator") || !strcmp(v.u.it->kind, "reversed")
+                     ? "<%s object at 0x0>"
+                     : "<generator object %s at 0x0>",
+                 v.u.it->kind);
         break;
     default: snprintf(s, sizeof s, "<%s object at 0x0>", vc_j_type_name(v)); break;
     }
@@ -162,7 +171,8 @@ void vc_j_put_repr(vc_jx *x, struct vc_jbuf *b, vc_jv v) {
     case VC_J_RANGE: repr_range(x, b, v.u.r); return;
     case VC_J_LOOP: {
         struct vc_jstr index = { "index", 5, 5 }, length = { "length", 6, 6 };
-        snprintf(s, sizeof s, "<LoopContext %lld/%lld>", (long long)vc_j_loop_attr(x, v.u.loop, &index).u.i, (long long)vc_j_loop_attr(x, v.u.loop, &length).u.i);
+        snprintf(s, sizeof s, "<LoopContext %lld/%lld>", (long long)vc_j_loop_attr(x, v.u.loop, &index).u.i,
+                 (long long)vc_j_loop_attr(x, v.u.loop, &length).u.i);
         vc_j_puts(x, b, s);
         return;
     }
@@ -182,7 +192,6 @@ vc_jv vc_j_to_str(vc_jx *x, vc_jv v) {
     return vc_j_done(x, &b);
 }
 
-vc_jv vc_j_soft_str(vc_jx *x, vc_jv v) { return vc_j_to_str(x, v); }
 
 void vc_j_put_escaped(vc_jx *x, struct vc_jbuf *b, vc_jv v) {
     if (v.t == VC_J_STR && v.sub) {
@@ -192,7 +201,12 @@ void vc_j_put_escaped(vc_jx *x, struct vc_jbuf *b, vc_jv v) {
     const struct vc_jstr *s = vc_j_to_str(x, v).u.s;
     size_t from = 0;
     for (size_t i = 0; i < s->n; i++) {
-        const char *e = s->p[i] == '&' ? "&amp;" : s->p[i] == '<' ? "&lt;" : s->p[i] == '>' ? "&gt;" : s->p[i] == '\'' ? "&#39;" : s->p[i] == '"' ? "&#34;" : NULL;
+        const char *e = s->p[i] == '&'    ? "&amp;"
+                        : s->p[i] == '<'  ? "&lt;"
+                        : s->p[i] == '>'  ? "&gt;"
+                        : s->p[i] == '\'' ? "&#39;"
+                        : s->p[i] == '"'  ? "&#34;"
+                                          : NULL;
         if (!e) continue;
         vc_j_put(x, b, s->p + from, i - from);
         vc_j_puts(x, b, e);

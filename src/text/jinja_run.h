@@ -39,7 +39,8 @@ struct vc_jx {
     int64_t now;
 };
 
-noreturn void vc_j_raise(vc_jx *x, const char *fmt, ...) VC_PRINTF(2, 3);       /* text gets ": line L, column C" before it */
+noreturn void vc_j_raise(vc_jx *x, const char *fmt, ...)
+    VC_PRINTF(2, 3); /* text gets ": line L, column C" before it */
 noreturn void vc_j_raise_plain(vc_jx *x, const struct vc_jstr *s);              /* raise_exception's own message */
 noreturn void vc_j_raise_undef(vc_jx *x, vc_jv v);
 void vc_j_step(vc_jx *x, uint64_t n);
@@ -85,7 +86,8 @@ void vc_j_capture_scope(struct vc_jscope *s);               /* s and its parents
 enum vc_jflow vc_j_exec(vc_jx *x, const struct vc_jbody *b);
 vc_jv vc_j_exec_captured(vc_jx *x, const struct vc_jbody *b);           /* its output as a string */
 void vc_j_exec_for(vc_jx *x, const struct vc_jnode *n);
-const struct vc_jcall *vc_j_eval_args(vc_jx *x, const struct vc_jargs *a, const vc_jv *first, const struct vc_jkw *extra);
+const struct vc_jcall *vc_j_eval_args(vc_jx *x, const struct vc_jargs *a, const vc_jv *first,
+                                      const struct vc_jkw *extra);
 
 /* ---- attributes ---- */
 vc_jv vc_j_getattr(vc_jx *x, vc_jv obj, vc_jv name);        /* obj.name */
@@ -102,12 +104,12 @@ struct vc_jjson { bool ascii, sort; const struct vc_jstr *indent, *item_sep, *ke
 void vc_j_put_json(vc_jx *x, struct vc_jbuf *b, vc_jv v, const struct vc_jjson *o);
 vc_jv vc_j_strftime(vc_jx *x, const struct vc_jstr *fmt, int64_t now);
 vc_jv vc_j_strip(vc_jx *x, vc_jv s, vc_jv chars, int sides);        /* 1 left, 2 right, 3 both */
-vc_jv vc_j_replace(vc_jx *x, const struct vc_jstr *s, const struct vc_jstr *from, const struct vc_jstr *to, int64_t count);
+vc_jv vc_j_replace(vc_jx *x, const struct vc_jstr *s, const struct vc_jstr *from, const struct vc_jstr *to,
+                   int64_t count);
 enum vc_jcase { VC_J_UPPER, VC_J_LOWER, VC_J_TITLE, VC_J_CAPITALIZE, VC_J_SWAPCASE, VC_J_CASEFOLD };
 vc_jv vc_j_case(vc_jx *x, vc_jv s, enum vc_jcase how);
 bool vc_j_space(uint32_t cp);       /* str.isspace() of one character */
 bool vc_j_printable(uint32_t cp);   /* str.isprintable() of one character */
 vc_jv vc_j_pad(vc_jx *x, vc_jv s, int64_t width, uint32_t fill, int align);      /* -1 left, 0 centre, 1 right */
-vc_jv vc_j_soft_str(vc_jx *x, vc_jv v);
 
 #endif

@@ -55,16 +55,28 @@ static int64_t find(vc_jx *x, vc_jv self, vc_jv *arg, bool last) {
     return cp0 + (int64_t)vc_j_count_cp(p + b0, hit - b0);
 }
 
-vc_jv vc_jm_find(vc_jx *x, vc_jv self, vc_jv *arg, const struct vc_jcall *c) { (void)c; return vc_j_int(find(x, self, arg, false)); }
-vc_jv vc_jm_rfind(vc_jx *x, vc_jv self, vc_jv *arg, const struct vc_jcall *c) { (void)c; return vc_j_int(find(x, self, arg, true)); }
+vc_jv vc_jm_find(vc_jx *x, vc_jv self, vc_jv *arg, const struct vc_jcall *c) {
+    (void)c;
+    return vc_j_int(find(x, self, arg, false));
+}
+vc_jv vc_jm_rfind(vc_jx *x, vc_jv self, vc_jv *arg, const struct vc_jcall *c) {
+    (void)c;
+    return vc_j_int(find(x, self, arg, true));
+}
 
 static vc_jv must_find(vc_jx *x, vc_jv self, vc_jv *arg, bool last) {
     int64_t i = find(x, self, arg, last);
     if (i < 0) vc_j_raise(x, "substring not found");
     return vc_j_int(i);
 }
-vc_jv vc_jm_index(vc_jx *x, vc_jv self, vc_jv *arg, const struct vc_jcall *c) { (void)c; return must_find(x, self, arg, false); }
-vc_jv vc_jm_rindex(vc_jx *x, vc_jv self, vc_jv *arg, const struct vc_jcall *c) { (void)c; return must_find(x, self, arg, true); }
+vc_jv vc_jm_index(vc_jx *x, vc_jv self, vc_jv *arg, const struct vc_jcall *c) {
+    (void)c;
+    return must_find(x, self, arg, false);
+}
+vc_jv vc_jm_rindex(vc_jx *x, vc_jv self, vc_jv *arg, const struct vc_jcall *c) {
+    (void)c;
+    return must_find(x, self, arg, true);
+}
 
 vc_jv vc_jm_count(vc_jx *x, vc_jv self, vc_jv *arg, const struct vc_jcall *c) {
     (void)c;
@@ -83,13 +95,20 @@ static vc_jv affix(vc_jx *x, vc_jv self, vc_jv *arg, bool end) {
     bool one = arg[0].t != VC_J_TUPLE, in = window(x, self.u.s, arg[1], arg[2], &b0, &b1, &cp0);
     size_t n = one ? 1 : arg[0].u.l->n;
     for (size_t i = 0; i < n; i++) {
-        const struct vc_jstr *t = vc_j_need_str(x, one ? arg[0] : arg[0].u.l->v[i], end ? "endswith's argument" : "startswith's argument");
+        const struct vc_jstr *t =
+            vc_j_need_str(x, one ? arg[0] : arg[0].u.l->v[i], end ? "endswith's argument" : "startswith's argument");
         if (in && t->n <= b1 - b0 && !memcmp(self.u.s->p + (end ? b1 - t->n : b0), t->p, t->n)) return vc_j_bool(true);
     }
     return vc_j_bool(false);
 }
-vc_jv vc_jm_startswith(vc_jx *x, vc_jv self, vc_jv *arg, const struct vc_jcall *c) { (void)c; return affix(x, self, arg, false); }
-vc_jv vc_jm_endswith(vc_jx *x, vc_jv self, vc_jv *arg, const struct vc_jcall *c) { (void)c; return affix(x, self, arg, true); }
+vc_jv vc_jm_startswith(vc_jx *x, vc_jv self, vc_jv *arg, const struct vc_jcall *c) {
+    (void)c;
+    return affix(x, self, arg, false);
+}
+vc_jv vc_jm_endswith(vc_jx *x, vc_jv self, vc_jv *arg, const struct vc_jcall *c) {
+    (void)c;
+    return affix(x, self, arg, true);
+}
 
 vc_jv vc_jm_removeprefix(vc_jx *x, vc_jv self, vc_jv *arg, const struct vc_jcall *c) {
     (void)c;
@@ -105,7 +124,8 @@ vc_jv vc_jm_removesuffix(vc_jx *x, vc_jv self, vc_jv *arg, const struct vc_jcall
     return vc_j_substr(x, s, 0, s->n - t->n);
 }
 
-vc_jv vc_j_replace(vc_jx *x, const struct vc_jstr *s, const struct vc_jstr *from, const struct vc_jstr *to, int64_t count) {
+vc_jv vc_j_replace(vc_jx *x, const struct vc_jstr *s, const struct vc_jstr *from, const struct vc_jstr *to,
+                   int64_t count) {
     struct vc_jbuf b = { 0 };
     size_t at = 0;
     if (count < 0) count = INT64_MAX;
@@ -134,7 +154,8 @@ vc_jv vc_jm_replace(vc_jx *x, vc_jv self, vc_jv *arg, const struct vc_jcall *c) 
     vc_j_need_str(x, from, "replace's first argument");
     vc_j_need_str(x, to, "replace's second argument");
     if (self.sub) to = vc_j_escape(x, to);
-    vc_jv r = vc_j_replace(x, self.u.s, from.u.s, to.u.s, vc_j_given(arg[2]) ? vc_j_as_index(x, arg[2], "replace's count") : -1);
+    vc_jv r = vc_j_replace(x, self.u.s, from.u.s, to.u.s,
+                           vc_j_given(arg[2]) ? vc_j_as_index(x, arg[2], "replace's count") : -1);
     r.sub = self.sub;
     return r;
 }
@@ -168,9 +189,18 @@ vc_jv vc_j_strip(vc_jx *x, vc_jv v, vc_jv chars, int sides) {
     return r;
 }
 
-vc_jv vc_jm_strip(vc_jx *x, vc_jv self, vc_jv *arg, const struct vc_jcall *c) { (void)c; return vc_j_strip(x, self, arg[0], 3); }
-vc_jv vc_jm_lstrip(vc_jx *x, vc_jv self, vc_jv *arg, const struct vc_jcall *c) { (void)c; return vc_j_strip(x, self, arg[0], 1); }
-vc_jv vc_jm_rstrip(vc_jx *x, vc_jv self, vc_jv *arg, const struct vc_jcall *c) { (void)c; return vc_j_strip(x, self, arg[0], 2); }
+vc_jv vc_jm_strip(vc_jx *x, vc_jv self, vc_jv *arg, const struct vc_jcall *c) {
+    (void)c;
+    return vc_j_strip(x, self, arg[0], 3);
+}
+vc_jv vc_jm_lstrip(vc_jx *x, vc_jv self, vc_jv *arg, const struct vc_jcall *c) {
+    (void)c;
+    return vc_j_strip(x, self, arg[0], 1);
+}
+vc_jv vc_jm_rstrip(vc_jx *x, vc_jv self, vc_jv *arg, const struct vc_jcall *c) {
+    (void)c;
+    return vc_j_strip(x, self, arg[0], 2);
+}
 
 static vc_jv partition(vc_jx *x, vc_jv self, vc_jv sep, bool last) {
     const struct vc_jstr *s = self.u.s, *t = vc_j_need_str(x, sep, "partition's argument");
@@ -180,8 +210,17 @@ static vc_jv partition(vc_jx *x, vc_jv self, vc_jv sep, bool last) {
     for (size_t i = s->n + 1; last && i-- > 0 && hit == SIZE_MAX;)
         if (t->n <= s->n - i && !memcmp(s->p + i, t->p, t->n)) hit = i;
     vc_jv none = vc_j_lit(x, "");
-    if (hit == SIZE_MAX) return last ? vc_j_tuple(x, 3, (vc_jv[]){ none, none, self }) : vc_j_tuple(x, 3, (vc_jv[]){ self, none, none });
-    return vc_j_tuple(x, 3, (vc_jv[]){ vc_j_substr(x, s, 0, hit), sep, vc_j_substr(x, s, hit + t->n, s->n - hit - t->n) });
+    if (hit == SIZE_MAX)
+        return last ? vc_j_tuple(x, 3, (vc_jv[]){ none, none, self })
+                    : vc_j_tuple(x, 3, (vc_jv[]){ self, none, none });
+    return vc_j_tuple(x, 3,
+                      (vc_jv[]){ vc_j_substr(x, s, 0, hit), sep, vc_j_substr(x, s, hit + t->n, s->n - hit - t->n) });
 }
-vc_jv vc_jm_partition(vc_jx *x, vc_jv self, vc_jv *arg, const struct vc_jcall *c) { (void)c; return partition(x, self, arg[0], false); }
-vc_jv vc_jm_rpartition(vc_jx *x, vc_jv self, vc_jv *arg, const struct vc_jcall *c) { (void)c; return partition(x, self, arg[0], true); }
+vc_jv vc_jm_partition(vc_jx *x, vc_jv self, vc_jv *arg, const struct vc_jcall *c) {
+    (void)c;
+    return partition(x, self, arg[0], false);
+}
+vc_jv vc_jm_rpartition(vc_jx *x, vc_jv self, vc_jv *arg, const struct vc_jcall *c) {
+    (void)c;
+    return partition(x, self, arg[0], true);
+}

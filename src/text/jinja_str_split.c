@@ -74,7 +74,8 @@ static vc_jv split_at(vc_jx *x, vc_jv self, const struct vc_jstr *t, int64_t max
     if (!t->n) vc_j_raise(x, "empty separator");
     if (!last) {
         size_t at = 0, hit;
-        for (; max-- != 0 && (hit = vc_j_search(s->p, s->n, t, at)) != SIZE_MAX; at = hit + t->n) vc_j_push(x, l, piece(x, self, at, hit));
+        for (; max-- != 0 && (hit = vc_j_search(s->p, s->n, t, at)) != SIZE_MAX; at = hit + t->n)
+            vc_j_push(x, l, piece(x, self, at, hit));
         vc_j_push(x, l, piece(x, self, at, s->n));
         return l;
     }
@@ -97,11 +98,18 @@ static vc_jv split(vc_jx *x, vc_jv self, vc_jv *arg, bool last) {
     int64_t max = vc_j_given(arg[1]) ? vc_j_as_index(x, arg[1], "maxsplit") : -1;
     if (max < 0) max = -1;
     vc_j_step(x, self.u.s->n / 64);
-    if (!vc_j_given(arg[0]) || arg[0].t == VC_J_NONE) return last ? rsplit_space(x, self, max) : split_space(x, self, max);
+    if (!vc_j_given(arg[0]) || arg[0].t == VC_J_NONE)
+        return last ? rsplit_space(x, self, max) : split_space(x, self, max);
     return split_at(x, self, vc_j_need_str(x, arg[0], "the separator"), max, last);
 }
-vc_jv vc_jm_split(vc_jx *x, vc_jv self, vc_jv *arg, const struct vc_jcall *c) { (void)c; return split(x, self, arg, false); }
-vc_jv vc_jm_rsplit(vc_jx *x, vc_jv self, vc_jv *arg, const struct vc_jcall *c) { (void)c; return split(x, self, arg, true); }
+vc_jv vc_jm_split(vc_jx *x, vc_jv self, vc_jv *arg, const struct vc_jcall *c) {
+    (void)c;
+    return split(x, self, arg, false);
+}
+vc_jv vc_jm_rsplit(vc_jx *x, vc_jv self, vc_jv *arg, const struct vc_jcall *c) {
+    (void)c;
+    return split(x, self, arg, true);
+}
 
 vc_jv vc_j_splitlines(vc_jx *x, vc_jv self, bool keep) {
     const struct vc_jstr *s = self.u.s;
@@ -145,7 +153,9 @@ vc_jv vc_jm_join(vc_jx *x, vc_jv self, vc_jv *arg, const struct vc_jcall *c) {
 vc_jv vc_j_pad(vc_jx *x, vc_jv v, int64_t width, uint32_t fill, int align) {
     int64_t n = (int64_t)v.u.s->len;
     if (width <= n) return v;
-    uint64_t room = (uint64_t)(width - n), left = align < 0 ? 0 : align > 0 ? room : room / 2 + (room & (uint64_t)width & 1);
+    uint64_t room = (uint64_t)(width - n), left = align < 0   ? 0
+                                                  : align > 0 ? room
+                                                              : room / 2 + (room & (uint64_t)width & 1);
     struct vc_jbuf b = { 0 }, f = { 0 };
     vc_j_putcp(x, &f, fill);
     vc_j_putn(x, &b, f.p, f.n, left);

@@ -7,7 +7,9 @@
 #define TEST(name) static vc_jv name(vc_jx *x, vc_jv self, vc_jv *arg, const struct vc_jcall *c)
 #define UNUSED (void)x, (void)self, (void)arg, (void)c
 
-static bool rem_is(vc_jx *x, vc_jv a, vc_jv b, int64_t r) { return vc_j_eq(x, vc_j_arith(x, VC_J_MOD, a, b), vc_j_int(r)); }
+static bool rem_is(vc_jx *x, vc_jv a, vc_jv b, int64_t r) {
+    return vc_j_eq(x, vc_j_arith(x, VC_J_MOD, a, b), vc_j_int(r));
+}
 TEST(t_odd) { UNUSED; return vc_j_bool(rem_is(x, arg[0], vc_j_int(2), 1)); }
 TEST(t_even) { UNUSED; return vc_j_bool(rem_is(x, arg[0], vc_j_int(2), 0)); }
 TEST(t_divisibleby) { UNUSED; return vc_j_bool(rem_is(x, arg[0], arg[1], 0)); }
@@ -31,13 +33,15 @@ TEST(t_in) { UNUSED; return vc_j_bool(vc_j_contains(x, arg[1], arg[0])); }
 TEST(t_sequence) {
     UNUSED;
     unsigned t = arg[0].t;
-    return vc_j_bool(t == VC_J_STR || t == VC_J_BYTES || t == VC_J_LIST || t == VC_J_TUPLE || t == VC_J_DICT || t == VC_J_RANGE || t == VC_J_UNDEF);
+    return vc_j_bool(t == VC_J_STR || t == VC_J_BYTES || t == VC_J_LIST || t == VC_J_TUPLE || t == VC_J_DICT ||
+                     t == VC_J_RANGE || t == VC_J_UNDEF);
 }
 
 TEST(t_callable) {
     UNUSED;
     unsigned t = arg[0].t;
-    return vc_j_bool(t == VC_J_FUNC || t == VC_J_METHOD || t == VC_J_MACRO || t == VC_J_LOOP || t == VC_J_JOINER || t == VC_J_BLOCK || t == VC_J_UNDEF);
+    return vc_j_bool(t == VC_J_FUNC || t == VC_J_METHOD || t == VC_J_MACRO || t == VC_J_LOOP || t == VC_J_JOINER ||
+                     t == VC_J_BLOCK || t == VC_J_UNDEF);
 }
 
 /* Identity: small values are equal, objects are the same. */
@@ -64,17 +68,45 @@ TEST(t_gt) { UNUSED; return vc_j_bool(vc_j_compare(x, VC_J_GT, arg[0], arg[1]));
 TEST(t_ge) { UNUSED; return vc_j_bool(vc_j_compare(x, VC_J_GE, arg[0], arg[1])); }
 
 static const struct vc_jfn table[] = {
-    { "odd", t_odd, "value", 1, 0 }, { "even", t_even, "value", 1, 0 }, { "divisibleby", t_divisibleby, "value num", 2, 0 },
-    { "defined", t_defined, "value", 1, 0 }, { "undefined", t_undefined, "value", 1, 0 }, { "filter", t_filter, "value", 1, 0 },
-    { "test", t_test, "value", 1, 0 }, { "none", t_none, "value", 1, 0 }, { "boolean", t_boolean, "value", 1, 0 },
-    { "false", t_false, "value", 1, 0 }, { "true", t_true, "value", 1, 0 }, { "integer", t_integer, "value", 1, 0 },
-    { "float", t_float, "value", 1, 0 }, { "lower", t_lower, "value", 1, 0 }, { "upper", t_upper, "value", 1, 0 },
-    { "string", t_string, "value", 1, 0 }, { "mapping", t_mapping, "value", 1, 0 }, { "number", t_number, "value", 1, 0 },
-    { "sequence", t_sequence, "value", 1, 0 }, { "iterable", t_iterable, "value", 1, 0 }, { "callable", t_callable, "value", 1, 0 },
-    { "sameas", t_sameas, "value other", 2, 0 }, { "escaped", t_escaped, "value", 1, 0 }, { "in", t_in, "value seq", 2, 0 },
-    { "==", t_eq, "_ _", 2, 0 }, { "eq", t_eq, "_ _", 2, 0 }, { "equalto", t_eq, "_ _", 2, 0 }, { "!=", t_ne, "_ _", 2, 0 }, { "ne", t_ne, "_ _", 2, 0 },
-    { ">", t_gt, "_ _", 2, 0 }, { "gt", t_gt, "_ _", 2, 0 }, { "greaterthan", t_gt, "_ _", 2, 0 }, { ">=", t_ge, "_ _", 2, 0 }, { "ge", t_ge, "_ _", 2, 0 },
-    { "<", t_lt, "_ _", 2, 0 }, { "lt", t_lt, "_ _", 2, 0 }, { "lessthan", t_lt, "_ _", 2, 0 }, { "<=", t_le, "_ _", 2, 0 }, { "le", t_le, "_ _", 2, 0 },
+    { "odd", t_odd, "value", 1, 0 },
+    { "even", t_even, "value", 1, 0 },
+    { "divisibleby", t_divisibleby, "value num", 2, 0 },
+    { "defined", t_defined, "value", 1, 0 },
+    { "undefined", t_undefined, "value", 1, 0 },
+    { "filter", t_filter, "value", 1, 0 },
+    { "test", t_test, "value", 1, 0 },
+    { "none", t_none, "value", 1, 0 },
+    { "boolean", t_boolean, "value", 1, 0 },
+    { "false", t_false, "value", 1, 0 },
+    { "true", t_true, "value", 1, 0 },
+    { "integer", t_integer, "value", 1, 0 },
+    { "float", t_float, "value", 1, 0 },
+    { "lower", t_lower, "value", 1, 0 },
+    { "upper", t_upper, "value", 1, 0 },
+    { "string", t_string, "value", 1, 0 },
+    { "mapping", t_mapping, "value", 1, 0 },
+    { "number", t_number, "value", 1, 0 },
+    { "sequence", t_sequence, "value", 1, 0 },
+    { "iterable", t_iterable, "value", 1, 0 },
+    { "callable", t_callable, "value", 1, 0 },
+    { "sameas", t_sameas, "value other", 2, 0 },
+    { "escaped", t_escaped, "value", 1, 0 },
+    { "in", t_in, "value seq", 2, 0 },
+    { "==", t_eq, "_ _", 2, 0 },
+    { "eq", t_eq, "_ _", 2, 0 },
+    { "equalto", t_eq, "_ _", 2, 0 },
+    { "!=", t_ne, "_ _", 2, 0 },
+    { "ne", t_ne, "_ _", 2, 0 },
+    { ">", t_gt, "_ _", 2, 0 },
+    { "gt", t_gt, "_ _", 2, 0 },
+    { "greaterthan", t_gt, "_ _", 2, 0 },
+    { ">=", t_ge, "_ _", 2, 0 },
+    { "ge", t_ge, "_ _", 2, 0 },
+    { "<", t_lt, "_ _", 2, 0 },
+    { "lt", t_lt, "_ _", 2, 0 },
+    { "lessthan", t_lt, "_ _", 2, 0 },
+    { "<=", t_le, "_ _", 2, 0 },
+    { "le", t_le, "_ _", 2, 0 },
 };
 
 const struct vc_jfn *vc_j_test(const char *name, size_t n) { return vc_j_fn_in(table, VC_ARRAY_LEN(table), name, n); }

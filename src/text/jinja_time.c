@@ -7,7 +7,8 @@
 #include "text/jinja_run.h"
 
 static const char *const days[] = { "Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday" };
-static const char *const months[] = { "January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November", "December" };
+static const char *const months[] = { "January", "February", "March",     "April",   "May",      "June",
+                                      "July",    "August",   "September", "October", "November", "December" };
 
 static void number(vc_jx *x, struct vc_jbuf *b, long v, int width, char pad, char flag) {
     char s[32];
@@ -21,14 +22,16 @@ static void number(vc_jx *x, struct vc_jbuf *b, long v, int width, char pad, cha
 }
 
 static void text(vc_jx *x, struct vc_jbuf *b, const char *s, size_t n, char flag) {
-    for (size_t i = 0; i < n; i++) vc_j_putc(x, b, flag == '^' && s[i] >= 'a' && s[i] <= 'z' ? (char)(s[i] - 32) : s[i]);
+    for (size_t i = 0; i < n; i++)
+        vc_j_putc(x, b, flag == '^' && s[i] >= 'a' && s[i] <= 'z' ? (char)(s[i] - 32) : s[i]);
 }
 
 /* ISO 8601 week and its year. */
 static int iso_week(const struct tm *t, long *year) {
     int wday = (t->tm_wday + 6) % 7, week = (t->tm_yday - wday + 10) / 7;
     long y = t->tm_year + 1900L;
-    bool leap = (y % 4 == 0 && y % 100 != 0) || y % 400 == 0, prev_leap = ((y - 1) % 4 == 0 && (y - 1) % 100 != 0) || (y - 1) % 400 == 0;
+    bool leap = (y % 4 == 0 && y % 100 != 0) || y % 400 == 0,
+         prev_leap = ((y - 1) % 4 == 0 && (y - 1) % 100 != 0) || (y - 1) % 400 == 0;
     if (week < 1) {
         *year = y - 1;
         return (t->tm_yday + (prev_leap ? 366 : 365) - wday + 10) / 7;
@@ -103,7 +106,9 @@ static void put(vc_jx *x, struct vc_jbuf *b, const char *p, size_t n, const stru
     }
 }
 
-static void composite(vc_jx *x, struct vc_jbuf *b, const char *fmt, const struct tm *t, int64_t now) { put(x, b, fmt, strlen(fmt), t, now); }
+static void composite(vc_jx *x, struct vc_jbuf *b, const char *fmt, const struct tm *t, int64_t now) {
+    put(x, b, fmt, strlen(fmt), t, now);
+}
 
 vc_jv vc_j_strftime(vc_jx *x, const struct vc_jstr *fmt, int64_t now) {
     time_t when = (time_t)now;

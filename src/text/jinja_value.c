@@ -19,7 +19,8 @@ void *vc_j_alloc(vc_jx *x, size_t bytes) {
 }
 
 void *vc_j_array(vc_jx *x, size_t n, size_t size) {
-    if (n > SIZE_MAX / 2 / size) vc_j_raise(x, "the template needs more than %llu bytes of memory", (unsigned long long)x->max_memory);
+    if (n > SIZE_MAX / 2 / size)
+        vc_j_raise(x, "the template needs more than %llu bytes of memory", (unsigned long long)x->max_memory);
     return vc_j_alloc(x, n * size);
 }
 
@@ -45,7 +46,9 @@ vc_jv vc_j_copy(vc_jx *x, const char *p, size_t n) {
 vc_jv vc_j_lit(vc_jx *x, const char *s) { return vc_j_str(x, s, strlen(s)); }
 
 bool vc_j_str_is(const struct vc_jstr *s, const char *lit) { return s->n == strlen(lit) && !memcmp(s->p, lit, s->n); }
-bool vc_j_str_same(const struct vc_jstr *a, const struct vc_jstr *b) { return a->n == b->n && (!a->n || !memcmp(a->p, b->p, a->n)); }
+bool vc_j_str_same(const struct vc_jstr *a, const struct vc_jstr *b) {
+    return a->n == b->n && (!a->n || !memcmp(a->p, b->p, a->n));
+}
 
 size_t vc_j_offset(const struct vc_jstr *s, size_t cp) {
     if (s->len == s->n) return VC_MIN(cp, s->n);
@@ -61,7 +64,8 @@ vc_jv vc_j_substr(vc_jx *x, const struct vc_jstr *s, size_t byte, size_t n) { re
 
 void vc_j_put(vc_jx *x, struct vc_jbuf *b, const char *p, size_t n) {
     if (n > b->cap - b->n) {
-        if (n > x->max_memory) vc_j_raise(x, "the template needs more than %llu bytes of memory", (unsigned long long)x->max_memory);
+        if (n > x->max_memory)
+            vc_j_raise(x, "the template needs more than %llu bytes of memory", (unsigned long long)x->max_memory);
         size_t cap = VC_MAX(b->cap * 2, b->n + n);
         if (cap < 64) cap = 64;
         char *q = vc_j_alloc(x, cap);
@@ -130,7 +134,9 @@ enum { NO_TABLE = 8 };
 
 vc_jv vc_j_dict(vc_jx *x) { return (vc_jv){ .t = VC_J_DICT, .u.d = VC_J_NEW(x, struct vc_jdict) }; }
 
-static bool same_key(vc_jx *x, const struct vc_jent *e, vc_jv k, uint64_t h) { return e->h == h && vc_j_eq(x, e->k, k); }
+static bool same_key(vc_jx *x, const struct vc_jent *e, vc_jv k, uint64_t h) {
+    return e->h == h && vc_j_eq(x, e->k, k);
+}
 
 vc_jv *vc_j_find(vc_jx *x, const struct vc_jdict *d, vc_jv k) {
     uint64_t h = vc_j_hash(x, k);
@@ -198,7 +204,8 @@ uint64_t vc_j_hash(vc_jx *x, vc_jv v) {
     case VC_J_BOOL:
     case VC_J_INT: return vc_mix64(x->seed ^ (uint64_t)vc_j_small(v));
     case VC_J_FLOAT:    /* equal to the int of the same value */
-        if (v.u.f >= -0x1p63 && v.u.f < 0x1p63 && v.u.f == (double)(int64_t)v.u.f) return vc_mix64(x->seed ^ (uint64_t)(int64_t)v.u.f);
+        if (v.u.f >= -0x1p63 && v.u.f < 0x1p63 && v.u.f == (double)(int64_t)v.u.f)
+            return vc_mix64(x->seed ^ (uint64_t)(int64_t)v.u.f);
         return vc_mix64(x->seed ^ 77);
     case VC_J_BIG: return vc_mix64(x->seed ^ 77);
     case VC_J_TUPLE:

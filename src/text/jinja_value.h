@@ -20,7 +20,10 @@ enum vc_jtype {
 enum vc_jview { VC_J_KEYS, VC_J_VALUES, VC_J_ITEMS };
 
 typedef struct vc_jx vc_jx;
-struct vc_jstr { const char *p; size_t n, len; };               /* bytes, code points; valid UTF-8, not NUL-terminated */
+struct vc_jstr {
+    const char *p;
+    size_t n, len;
+}; /* bytes, code points; valid UTF-8, not NUL-terminated */
 struct vc_jbig { uint32_t n; bool neg; uint32_t d[]; };         /* base 10^9, lowest first, no leading zero */
 
 typedef struct vc_jv {
@@ -54,7 +57,11 @@ struct vc_jrange { int64_t start, stop, step, n; };
 struct vc_jseq { struct vc_jlist *l; size_t at; const char *kind; };
 struct vc_jcycle { struct vc_jlist *l; size_t at; };
 struct vc_jmethod { vc_jv self; const struct vc_jfn *fn; };
-struct vc_jundef { const char *of; const struct vc_jstr *name; bool unsafe; };  /* of: type of the owner, NULL for a variable */
+struct vc_jundef {
+    const char *of;
+    const struct vc_jstr *name;
+    bool unsafe;
+}; /* of: type of the owner, NULL for a variable */
 
 /* ---- construction ---- */
 void *vc_j_alloc(vc_jx *x, size_t bytes);           /* cleared; counts against the render's memory */
@@ -135,12 +142,14 @@ double vc_j_to_double(vc_jx *x, vc_jv v);                   /* a number; raises 
 int64_t vc_j_as_index(vc_jx *x, vc_jv v, const char *what); /* an int in 64 bits, else raises; names `what` */
 vc_jv vc_j_int_arith(vc_jx *x, enum vc_jop op, vc_jv a, vc_jv b);   /* both ints; not DIV, not negative POW */
 int vc_j_int_cmp(vc_jv a, vc_jv b);                         /* both ints: -1, 0, 1 */
-bool vc_j_parse_int(vc_jx *x, const char *s, size_t n, unsigned base, vc_jv *out);   /* digits with single underscores */
+bool vc_j_parse_int(vc_jx *x, const char *s, size_t n, unsigned base,
+                    vc_jv *out); /* digits with single underscores */
 void vc_j_put_big(vc_jx *x, struct vc_jbuf *b, const struct vc_jbig *v);
 vc_jv vc_j_double_to_int(vc_jx *x, double f);               /* truncates; finite */
 #define VC_J_FLOAT_CAP 400
 size_t vc_j_repr_double(char *dst, double f);               /* Python's repr(); dst holds 32 bytes */
-size_t vc_j_fixed(char *dst, size_t cap, double f, int prec, char conv);     /* printf's %.*e, f, g with a '.' whatever the locale */
+size_t vc_j_fixed(char *dst, size_t cap, double f, int prec,
+                  char conv);                               /* printf's %.*e, f, g with a '.' whatever the locale */
 bool vc_j_parse_double(const char *s, size_t n, double *f); /* decimal literal; the whole of s */
 
 #endif

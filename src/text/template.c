@@ -19,7 +19,8 @@ static vc_status check_utf8(const char *text, size_t n, vc_err *err) {
     size_t line = 1;
     for (size_t i = 0, w; i < n; i += w) {
         w = vc_utf8_decode(text + i, n - i, &cp);
-        if (w == 0) return vc_fail(err, VC_E_TEMPLATE, "line %zu: the template is not valid UTF-8 at byte %zu", line, i);
+        if (w == 0)
+            return vc_fail(err, VC_E_TEMPLATE, "line %zu: the template is not valid UTF-8 at byte %zu", line, i);
         line += cp == '\n';
     }
     return VC_OK;
@@ -35,7 +36,12 @@ vc_status vc_template_compile(struct vc_template **out, const char *text, size_t
         free(x);
         return vc_fail(err, VC_E_NOMEM, "no memory for a chat template");
     }
-    *x = (struct vc_jx){ .a = &t->prog.arena, .err = err, .max_steps = UINT64_MAX, .max_output = UINT64_MAX, .max_depth = DEFAULT_DEPTH, .seed = vc_now_ns() };
+    *x = (struct vc_jx){ .a = &t->prog.arena,
+                         .err = err,
+                         .max_steps = UINT64_MAX,
+                         .max_output = UINT64_MAX,
+                         .max_depth = DEFAULT_DEPTH,
+                         .seed = vc_now_ns() };
     x->max_memory = ((uint64_t)16 << 20) + 512 * (uint64_t)n;
     *out = t;
     if (setjmp(x->at)) {
@@ -93,7 +99,9 @@ static void set_var(vc_jx *x, const char *name, size_t n, vc_jv v) {
         if (x->prog->names[i]->n == n && !memcmp(x->prog->names[i]->p, name, n)) x->ctx[i] = v;
 }
 
-static void set_json(vc_jx *x, const char *name, const json_t *j) { set_var(x, name, strlen(name), j ? from_json(x, j) : vc_j_none()); }
+static void set_json(vc_jx *x, const char *name, const json_t *j) {
+    set_var(x, name, strlen(name), j ? from_json(x, j) : vc_j_none());
+}
 static void set_text(vc_jx *x, const char *name, const char *text) {
     if (text) set_var(x, name, strlen(name), vc_j_lit(x, text));
 }
@@ -117,7 +125,8 @@ static vc_jv with_tag(vc_jx *x, vc_jv text) {
 /* Appends the mark to the last text of the last message; returns that text without it. */
 static vc_jv mark_final(vc_jx *x, vc_jv messages) {
     struct vc_jlist *l = messages.t == VC_J_LIST ? messages.u.l : NULL;
-    vc_jv *content = l && l->n && l->v[l->n - 1].t == VC_J_DICT ? vc_j_find_cstr(x, l->v[l->n - 1].u.d, "content") : NULL;
+    vc_jv *content =
+        l && l->n && l->v[l->n - 1].t == VC_J_DICT ? vc_j_find_cstr(x, l->v[l->n - 1].u.d, "content") : NULL;
     if (!content) vc_j_raise(x, "continue_final_message is set but there is no last message with a content");
     if (content->t == VC_J_LIST) {
         for (size_t i = content->u.l->n; i-- > 0;) {
@@ -144,14 +153,17 @@ static void cut_final(vc_jx *x, struct vc_jbuf *out, vc_jv text) {
     size_t tag = sizeof CONTINUE_TAG - 1, at = find_last(out->p, out->n, CONTINUE_TAG, tag - 1);
     x->node = NULL;
     if (at == SIZE_MAX || !vc_j_contains(x, all, bare))
-        vc_j_raise(x, "continue_final_message is set but the final message does not appear in the chat after applying the chat template");
+        vc_j_raise(
+            x,
+            "continue_final_message is set but the final message does not appear in the chat after applying the chat template");
     bool kept = out->n - at >= tag && !memcmp(out->p + at, CONTINUE_TAG, tag);
     out->n = at;
     if (!kept) out->n = vc_j_strip(x, vc_j_done(x, out), vc_j_missing(), 2).u.s->n;
 }
 
 /* ---- rendering ---- */
-static const char *const reserved[] = { "messages", "tools", "documents", "add_generation_prompt", "bos_token", "eos_token", "unk_token", "pad_token" };
+static const char *const reserved[] = { "messages",  "tools",     "documents", "add_generation_prompt",
+                                        "bos_token", "eos_token", "unk_token", "pad_token" };
 
 static vc_status check_kwargs(const json_t *kwargs, vc_err *err) {
     json_t *o = (json_t *)(uintptr_t)kwargs;
@@ -159,7 +171,9 @@ static vc_status check_kwargs(const json_t *kwargs, vc_err *err) {
         const char *key = json_object_iter_key(it);
         bool taken = vc_j_global(key, strlen(key)) != NULL;
         for (size_t i = 0; i < VC_ARRAY_LEN(reserved); i++) taken |= !strcmp(key, reserved[i]);
-        if (taken) return vc_fail(err, VC_E_INVALID, "the template variable '%s' is set by the renderer and can't be given", key);
+        if (taken)
+            return vc_fail(err, VC_E_INVALID, "the template variable '%s' is set by the renderer and can't be given",
+                           key);
     }
     return VC_OK;
 }
@@ -197,7 +211,8 @@ static void run(vc_jx *x, struct job *j) {
     if (vc_j_given(final)) cut_final(x, &j->text, final);
 }
 
-static vc_status render(struct job *j, int64_t now, const struct vc_template_limits *lim, struct vc_buf *out, vc_err *err) {
+static vc_status render(struct job *j, int64_t now, const struct vc_template_limits *lim, struct vc_buf *out,
+                        vc_err *err) {
     static const struct vc_template_limits none;
     struct vc_jx *x = calloc(1, sizeof *x);
     if (!x) return vc_fail(err, VC_E_NOMEM, "no memory to render a chat template");
@@ -223,15 +238,17 @@ static vc_status render(struct job *j, int64_t now, const struct vc_template_lim
     return out->failed ? vc_fail(err, VC_E_NOMEM, "no memory for the text of a chat template") : VC_OK;
 }
 
-vc_status vc_template_render(const struct vc_template *t, const struct vc_template_args *a, struct vc_buf *out, vc_err *err) {
-    if (a->kwargs && !json_is_object(a->kwargs)) return vc_fail(err, VC_E_INVALID, "the template variables must be an object");
+vc_status vc_template_render(const struct vc_template *t, const struct vc_template_args *a, struct vc_buf *out,
+                             vc_err *err) {
+    if (a->kwargs && !json_is_object(a->kwargs))
+        return vc_fail(err, VC_E_INVALID, "the template variables must be an object");
     if (a->kwargs) VC_TRY(check_kwargs(a->kwargs, err));
     struct job j = { .t = t, .args = a };
     return render(&j, a->now, &a->limits, out, err);
 }
 
-vc_status vc_template_render_vars(const struct vc_template *t, const json_t *vars, int64_t now, const struct vc_template_limits *limits,
-                                  struct vc_buf *out, vc_err *err) {
+vc_status vc_template_render_vars(const struct vc_template *t, const json_t *vars, int64_t now,
+                                  const struct vc_template_limits *limits, struct vc_buf *out, vc_err *err) {
     if (vars && !json_is_object(vars)) return vc_fail(err, VC_E_INVALID, "the template variables must be an object");
     struct job j = { .t = t, .vars = vars };
     return render(&j, now, limits, out, err);

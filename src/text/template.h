@@ -23,7 +23,7 @@ struct vc_template_limits {
 struct vc_template_args {
     const json_t *messages;             /* array of objects */
     const json_t *tools, *documents;    /* arrays; NULL: none */
-    const json_t *kwargs;               /* object of further variables (enable_thinking …), or NULL. None of them may take the
+    const json_t *kwargs; /* object of further variables (enable_thinking …), or NULL. None of them may take the
                                            name of a variable that is set here, nor of a global function: VC_E_INVALID names it */
     bool add_generation_prompt, continue_final_message;
     const char *bos_token, *eos_token, *unk_token, *pad_token;  /* NULL: not defined */
@@ -38,10 +38,11 @@ void vc_template_del(struct vc_template *t);
 /* Appends the rendered text to *out; on error *out is as it was. The message of the template's own raise_exception is passed
  * on as it is (VC_E_TEMPLATE); all other errors say line and column. continue_final_message cuts the text behind the content
  * of the last message, as transformers does. */
-vc_status vc_template_render(const struct vc_template *t, const struct vc_template_args *a, struct vc_buf *out, vc_err *err);
+vc_status vc_template_render(const struct vc_template *t, const struct vc_template_args *a, struct vc_buf *out,
+                             vc_err *err);
 
 /* Renders with the members of an object as the only variables besides the globals (messages, tools … have no meaning). */
-vc_status vc_template_render_vars(const struct vc_template *t, const json_t *vars, int64_t now, const struct vc_template_limits *limits,
-                                  struct vc_buf *out, vc_err *err);
+vc_status vc_template_render_vars(const struct vc_template *t, const json_t *vars, int64_t now,
+                                  const struct vc_template_limits *limits, struct vc_buf *out, vc_err *err);
 
 #endif

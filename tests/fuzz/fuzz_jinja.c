@@ -4,8 +4,9 @@
 #include "text/template.h"
 
 static json_t *variables(void) {
-    static const char text[] = "{\"a\": [1, 2, 3], \"s\": \"Hello \\u00e9\\ud83d\\ude00\", \"d\": {\"b\": 2, \"a\": [null, true]}, \"n\": null, \"i\": 7, \"fl\": 1.5, \"messages\": "
-                               "[{\"role\": \"user\", \"content\": \"hi\"}, {\"role\": \"assistant\", \"content\": null}], \"bos_token\": \"<s>\"}";
+    static const char text[] =
+        "{\"a\": [1, 2, 3], \"s\": \"Hello \\u00e9\\ud83d\\ude00\", \"d\": {\"b\": 2, \"a\": [null, true]}, \"n\": null, \"i\": 7, \"fl\": 1.5, \"messages\": "
+        "[{\"role\": \"user\", \"content\": \"hi\"}, {\"role\": \"assistant\", \"content\": null}], \"bos_token\": \"<s>\"}";
     return json_loads(text, 0, NULL);
 }
 

@@ -38,14 +38,19 @@ static bool agrees(const json_t *row, vc_status s, const struct vc_buf *got, con
 static void show(const char *what, const json_t *row, vc_status s, const struct vc_buf *got, const vc_err *err) {
     if (!getenv("VC_SHOW")) return;
     const char *want = member(row, "output");
-    printf("-- %s\n   want: %s%s\n   got:  %s%s\n", what, want ? "" : "error ", want ? want : member(row, "message"), s ? "error " : "", s ? err->text : got->p ? got->p : "");
+    printf("-- %s\n   want: %s%s\n   got:  %s%s\n", what, want ? "" : "error ", want ? want : member(row, "message"),
+           s ? "error " : "",
+           s        ? err->text
+           : got->p ? got->p
+                    : "");
 }
 
 static void snippets(void **state) {
     (void)state;
     json_error_t je;
     size_t n, rows = 0, bad = 0;
-    const char *path = vc_golden("chat-templates/snippets.jsonl"), *vars_path = vc_golden("chat-templates/snippet_context.json");
+    const char *path = vc_golden("chat-templates/snippets.jsonl"),
+               *vars_path = vc_golden("chat-templates/snippet_context.json");
     assert_non_null(path);
     assert_non_null(vars_path);
     json_t *vars = json_load_file(vars_path, 0, &je);
@@ -79,23 +84,33 @@ static void snippets(void **state) {
 }
 
 static struct vc_template_args args_of(const json_t *conv, const json_t *special, json_t **kwargs) {
-    static const char *const known[] = { "messages", "tools", "documents", "add_generation_prompt", "continue_final_message" };
+    static const char *const known[] = { "messages", "tools", "documents", "add_generation_prompt",
+                                         "continue_final_message" };
     *kwargs = json_copy((json_t *)(uintptr_t)conv);
     for (size_t i = 0; i < VC_ARRAY_LEN(known); i++) json_object_del(*kwargs, known[i]);
     return (struct vc_template_args){
-        .messages = json_object_get(conv, "messages"), .tools = json_object_get(conv, "tools"), .documents = json_object_get(conv, "documents"),
+        .messages = json_object_get(conv, "messages"),
+        .tools = json_object_get(conv, "tools"),
+        .documents = json_object_get(conv, "documents"),
         .add_generation_prompt = json_is_true(json_object_get(conv, "add_generation_prompt")),
-        .continue_final_message = json_is_true(json_object_get(conv, "continue_final_message")), .kwargs = *kwargs,
-        .bos_token = member(special, "bos_token"), .eos_token = member(special, "eos_token"), .unk_token = member(special, "unk_token"),
-        .pad_token = member(special, "pad_token"), .now = NOW,
+        .continue_final_message = json_is_true(json_object_get(conv, "continue_final_message")),
+        .kwargs = *kwargs,
+        .bos_token = member(special, "bos_token"),
+        .eos_token = member(special, "eos_token"),
+        .unk_token = member(special, "unk_token"),
+        .pad_token = member(special, "pad_token"),
+        .now = NOW,
     };
 }
 
-static bool one_render(const json_t *row, const json_t *convs, const struct vc_template *t, vc_status compiled, const vc_err *compile_err) {
+static bool one_render(const json_t *row, const json_t *convs, const struct vc_template *t, vc_status compiled,
+                       const vc_err *compile_err) {
     vc_err err = *compile_err;
     struct vc_buf out = { 0 };
     json_t *kwargs = NULL;
-    struct vc_template_args a = args_of(json_object_get(json_object_get(convs, "conversations"), member(row, "conversation")), json_object_get(convs, "special"), &kwargs);
+    struct vc_template_args a =
+        args_of(json_object_get(json_object_get(convs, "conversations"), member(row, "conversation")),
+                json_object_get(convs, "special"), &kwargs);
     vc_status s = compiled ? compiled : vc_template_render(t, &a, &out, &err);
     bool ok = agrees(row, s, &out, &err);
     if (!ok) {
@@ -112,7 +127,8 @@ static void renders(void **state) {
     (void)state;
     json_error_t je;
     size_t n, rows = 0, bad = 0;
-    const char *path = vc_golden("chat-templates/renders.jsonl"), *conv_path = vc_golden("chat-templates/conversations.json");
+    const char *path = vc_golden("chat-templates/renders.jsonl"),
+               *conv_path = vc_golden("chat-templates/conversations.json");
     if (!path || !conv_path) {
         vc_left_out("renders of real chat templates");
         skip();

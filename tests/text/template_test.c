@@ -85,13 +85,19 @@ static void limited(const char *text, struct vc_template_limits lim, const char 
 static void budgets(void **state) {
     (void)state;
     struct vc_template_limits none = { 0 };
-    limited("{% for a in range(1000) %}{% for b in range(1000) %}{{ a * b }}{% endfor %}{% endfor %}", (struct vc_template_limits){ .steps = 100000 }, "more than 100000 steps");
-    limited("{% for a in range(1000) %}0123456789{% endfor %}", (struct vc_template_limits){ .output_bytes = 5000 }, "more than 5000 bytes");
+    limited("{% for a in range(1000) %}{% for b in range(1000) %}{{ a * b }}{% endfor %}{% endfor %}",
+            (struct vc_template_limits){ .steps = 100000 }, "more than 100000 steps");
+    limited("{% for a in range(1000) %}0123456789{% endfor %}", (struct vc_template_limits){ .output_bytes = 5000 },
+            "more than 5000 bytes");
     limited("{% set x = 'a' * 100000000 %}", (struct vc_template_limits){ .memory_bytes = 1 << 20 }, "bytes of memory");
-    limited("{% set ns = namespace(s='ab') %}{% for i in range(100) %}{% set ns.s = ns.s + ns.s %}{% endfor %}", none, "bytes of memory");
+    limited("{% set ns = namespace(s='ab') %}{% for i in range(100) %}{% set ns.s = ns.s + ns.s %}{% endfor %}", none,
+            "bytes of memory");
     limited("{% macro m(n) %}{{ m(n + 1) }}{% endmacro %}{{ m(0) }}", none, "deep");
-    limited("{% set ns = namespace(l=[]) %}{% for i in range(5000) %}{% set ns.l = [ns.l] %}{% endfor %}{{ ns.l }}", none, "deep");
-    limited("{% set ns = namespace(l=[]) %}{% for i in range(5000) %}{% set ns.l = [ns.l] %}{% endfor %}{{ ns.l | tojson }}", none, "deep");
+    limited("{% set ns = namespace(l=[]) %}{% for i in range(5000) %}{% set ns.l = [ns.l] %}{% endfor %}{{ ns.l }}",
+            none, "deep");
+    limited(
+        "{% set ns = namespace(l=[]) %}{% for i in range(5000) %}{% set ns.l = [ns.l] %}{% endfor %}{{ ns.l | tojson }}",
+        none, "deep");
     limited("{{ '%1000000000d' % 1 }}", none, "width");
     limited("{{ 'x'.center(100000000000) }}", none, "bytes of memory");
     char deep[4096] = "{{ ";
@@ -104,7 +110,8 @@ static void budgets(void **state) {
 
 static void reserved(void **state) {
     (void)state;
-    static const char *const names[] = { "messages", "tools", "documents", "add_generation_prompt", "bos_token", "raise_exception", "namespace", "strftime_now" };
+    static const char *const names[] = { "messages",  "tools",           "documents", "add_generation_prompt",
+                                         "bos_token", "raise_exception", "namespace", "strftime_now" };
     struct vc_template *t = compile("{{ bos_token }}{{ messages[0].content }}{{ mine }}");
     json_t *messages = json_loads("[{\"role\": \"user\", \"content\": \"hi\"}]", 0, NULL);
     struct vc_buf out = { 0 };
@@ -129,10 +136,14 @@ static void reserved(void **state) {
 /* Behaviour of transformers' render_jinja_template with continue_final_message. */
 static void continues(void **state) {
     (void)state;
-    static const struct { const char *tmpl, *messages, *want; } cases[] = {
-        { "{% for m in messages %}<{{ m.content }}>{% endfor %}", "[{\"content\": \"q\"}, {\"content\": \"so \"}]", "<q><so " },
-        { "{% for m in messages %}<{{ m.content | trim }}>{% endfor %}", "[{\"content\": \"q\"}, {\"content\": \"so \"}]", "<q><so" },
-        { "{% for m in messages %}<{{ m.content[0].text }}>{% endfor %}", "[{\"content\": [{\"text\": \"part\"}]}]", "<part" },
+    static const struct { const char *tmpl, *messages, *want;
+    } cases[] = {
+        { "{% for m in messages %}<{{ m.content }}>{% endfor %}", "[{\"content\": \"q\"}, {\"content\": \"so \"}]",
+          "<q><so " },
+        { "{% for m in messages %}<{{ m.content | trim }}>{% endfor %}",
+          "[{\"content\": \"q\"}, {\"content\": \"so \"}]", "<q><so" },
+        { "{% for m in messages %}<{{ m.content[0].text }}>{% endfor %}", "[{\"content\": [{\"text\": \"part\"}]}]",
+          "<part" },
         { "nothing of it", "[{\"content\": \"so\"}]", NULL },
         { "{{ messages[-1].x }}", "[{\"x\": \"so\"}]", NULL },
     };
@@ -165,7 +176,8 @@ static void *render_often(void *arg) {
 
 static void threads(void **state) {
     (void)state;
-    struct vc_template *t = compile("{% macro m(x) %}{{ x }}:{{ caller() }} {% endmacro %}{% for i in range(4) %}{% call m(i) %}{{ loop.cycle('a', 'a' | upper) }}{% endcall %}{% endfor %}");
+    struct vc_template *t = compile(
+        "{% macro m(x) %}{{ x }}:{{ caller() }} {% endmacro %}{% for i in range(4) %}{% call m(i) %}{{ loop.cycle('a', 'a' | upper) }}{% endcall %}{% endfor %}");
     pthread_t th[4];
     for (int i = 0; i < 4; i++) assert_int_equal(pthread_create(&th[i], NULL, render_often, t), 0);
     for (int i = 0; i < 4; i++) {
@@ -182,7 +194,11 @@ static void language(void **state) {
     static const struct { const char *t, *want; } cases[] = {
 #include "text/template_cases.def"
     };
-    for (size_t i = 0; i < VC_ARRAY_LEN(cases); i++) check(cases[i].t, "{\"a\": [1, 2, 3, 4, 5], \"s\": \"Hello World\", \"d\": {\"b\": 2, \"a\": 1, \"C\": 3}, \"u\": \"naïve 😀\"}", cases[i].want);
+    for (size_t i = 0; i < VC_ARRAY_LEN(cases); i++)
+        check(
+            cases[i].t,
+            "{\"a\": [1, 2, 3, 4, 5], \"s\": \"Hello World\", \"d\": {\"b\": 2, \"a\": 1, \"C\": 3}, \"u\": \"naïve 😀\"}",
+            cases[i].want);
 }
 
 int main(void) {
