@@ -4,6 +4,7 @@
 #define VC_BASE_COMPAT_H
 
 #define VC_INLINE static inline __attribute__((always_inline))
+#define VC_NOINLINE __attribute__((noinline))
 #define VC_PRINTF(fmt, args) __attribute__((format(printf, fmt, args)))
 #define VC_UNUSED __attribute__((unused))
 #define VC_LIKELY(x) __builtin_expect(!!(x), 1)

@@ -44,11 +44,13 @@ VC_INLINE int32_t vc_si_sar(int32_t a, int n) { return a >> n; }
 #define N(op) VC_CAT(vc_si_, op)
 #define M_VF float
 #define M_VI int32_t
+#define M_FN VC_INLINE
 #include "op/math_steps.h"
 #undef F
 #undef N
 #undef M_VF
 #undef M_VI
+#undef M_FN
 
 VC_INLINE float vc_expf(float x) { return vc_sf_exp(x); }      /* 1 ulp */
 VC_INLINE float vc_exp2f(float x) { return vc_sf_exp2(x); }    /* 0.8 ulp */

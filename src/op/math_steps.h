@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * math_steps.h: exp, exp2, log, tanh, erf in f32 as written sequences of f32 operations, once for one number (op/math.h)
  * and once for sixteen lanes (kern/cpu/simd_math.h): the same steps, so the same bits. No include guard: the includer
- * defines F(op) and N(op), the names of its float and integer operations (list: kern/cpu/simd.h), and M_VF, M_VI, M_VM.
+ * defines F(op) and N(op), the names of its float and integer operations (list: kern/cpu/simd.h), M_VF and M_VI, their
+ * types, and M_FN, how functions are declared.
  * Polynomials: minimax fits of the relative error of the whole function, rounded to f32. Constants of exp: n = nearest(x log2 e),
  * ln 2 in two parts of which the first times n is exact. Results below 2^-126 are 0. NaN gives NaN. */
 
@@ -17,7 +18,7 @@ VC_INLINE M_VF F(scale)(M_VF y, M_VF n) {
 }
 
 /* e^x within 1 ulp. */
-VC_INLINE M_VF F(exp)(M_VF x) {
+M_FN M_VF F(exp)(M_VF x) {
     M_VF c = F(clamp)(x, -88.0f, 89.0f);
     M_VF n = F(rint)(F(mul)(c, C(1.44269504f)));
     M_VF r = F(fnma)(n, C(1.42860677e-06f), F(fnma)(n, C(0.693145751953125f), c));
@@ -32,7 +33,7 @@ VC_INLINE M_VF F(exp)(M_VF x) {
 }
 
 /* 2^x within 0.8 ulp. */
-VC_INLINE M_VF F(exp2)(M_VF x) {
+M_FN M_VF F(exp2)(M_VF x) {
     M_VF c = F(clamp)(x, -127.0f, 129.0f);
     M_VF n = F(rint)(c), r = F(sub)(c, n);
     M_VF p = F(fma)(C(1.51959293e-05f), r, C(0.000154670081f));
@@ -48,7 +49,7 @@ VC_INLINE M_VF F(exp2)(M_VF x) {
 
 /* ln x within 0.9 ulp for normal x: x = m 2^e with m in [sqrt 1/2, sqrt 2), f = m - 1,
  * ln x = e ln2 + (f - f^2/2 + f^3 P(f)). Zero and subnormals give -inf, negative numbers NaN. */
-VC_INLINE M_VF F(log)(M_VF x) {
+M_FN M_VF F(log)(M_VF x) {
     M_VI u = F(bits)(x), k = N(sar)(N(sub)(u, N(set1)(0x3F3504F3)), 23);
     M_VF f = F(sub)(N(float)(N(sub)(u, N(shl)(k, 23))), C(1.0f)), e = N(to_float)(k), z = F(mul)(f, f);
     M_VF p = F(fma)(C(0.0674660131f), f, C(-0.116756409f));
@@ -70,7 +71,7 @@ VC_INLINE M_VF F(log)(M_VF x) {
 }
 
 /* tanh x within 1 ulp: x + x^3 P(x^2) below 1, else 1 - 2 / (e^(2|x|) + 1) with the sign of x. */
-VC_INLINE M_VF F(tanh)(M_VF x) {
+M_FN M_VF F(tanh)(M_VF x) {
     M_VF a = F(abs)(x), z = F(mul)(x, x);
     M_VI sign = N(and)(F(bits)(x), N(set1)((int32_t)0x80000000u));
     M_VF p = F(fma)(C(0.000121470141f), z, C(-0.000841134868f));
@@ -88,7 +89,7 @@ VC_INLINE M_VF F(tanh)(M_VF x) {
 }
 
 /* erf x within 1.1 ulp: x + x Q(x^2) below 1, else 1 - e^-R(|x|) with the sign of x. */
-VC_INLINE M_VF F(erf)(M_VF x) {
+M_FN M_VF F(erf)(M_VF x) {
     M_VF a = F(abs)(x), z = F(mul)(x, x), c = F(min)(a, C(4.0f));
     M_VI sign = N(and)(F(bits)(x), N(set1)((int32_t)0x80000000u));
     M_VF q = F(fma)(C(-9.64151059e-06f), z, C(0.000112569462f));

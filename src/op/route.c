@@ -3,6 +3,9 @@
 
 #include <stdbool.h>
 
+#include "op/fast_exp.h"
+#include "op/math.h"
+#include "op/ref/ref.h"
 #include "op/torch_sum.h"
 
 typedef struct vc_route_item item;
@@ -109,12 +112,13 @@ void vc_route_lowest(const float *logit, uint32_t E, uint32_t k, int32_t *ids) {
     }
 }
 
+/* torch.logsumexp's sum: pairs of vectors of 8 are added first, then torch.sum. */
 struct folded { const float *e; };
 static float fold(const void *ctx, uint32_t i) {
     const float *p = ((const struct folded *)ctx)->e + i / 8 * 16 + i % 8;
     return p[0] + p[8];
 }
-float vc_route_sum(const float *e, uint32_t E) {
+static float logsumexp_sum(const float *e, uint32_t E) {
     struct folded f = { e };
     uint32_t n = E / 16;
     float s = 0.0f;
@@ -122,4 +126,19 @@ float vc_route_sum(const float *e, uint32_t E) {
     if (n == 0) return s;
     float t = vc_torch_sum(fold, &f, n * 8);
     return E % 16 == 0 ? t : s + t;
+}
+
+void vc_route_weights_torch(const float *logit, uint32_t E, const int32_t *ids, uint32_t k, int renorm, uint8_t fmt, float *w) {
+    float m = logit[ids[0]], s = 0.0f, e[VC_MAX_EXPERTS];
+    if (renorm) {
+        for (uint32_t j = 1; j < k; j++) m = logit[ids[j]] > m ? logit[ids[j]] : m;
+        for (uint32_t j = 0; j < k; j++) s = s + (w[j] = vc_glibc_expf(logit[ids[j]] - m));
+        for (uint32_t j = 0; j < k; j++) w[j] = vc_round_to(fmt, w[j] / s);
+        return;
+    }
+    for (uint32_t i = 0; i < E; i++) m = logit[i] > m ? logit[i] : m;
+    for (uint32_t i = 0; i < E; i++) e[i] = vc_round_to(fmt, (float)vc_exp((double)vc_round_to(fmt, logit[i] - m)));
+    s = vc_round_to(fmt, logsumexp_sum(e, E));
+    float z = vc_round_to(fmt, vc_round_to(fmt, (float)vc_log((double)s)) + m);
+    for (uint32_t j = 0; j < k; j++) w[j] = vc_round_to(fmt, (float)vc_exp((double)vc_round_to(fmt, logit[ids[j]] - z)));
 }

@@ -15,7 +15,7 @@ struct vc_route_item { float v; int32_t i; };
 void vc_route_torch(struct vc_route_item *q, uint32_t E, uint32_t k);
 /* ids[0 … k-1] of the largest logits, largest first, ties to the lowest id. */
 void vc_route_lowest(const float *logit, uint32_t E, uint32_t k, int32_t *ids);
-/* torch.logsumexp's sum for the route-torch core: pairs of vectors of 8 are added first, then torch.sum. */
-float vc_route_sum(const float *e, uint32_t E);
+/* route-torch: softmax of the k values in their order (glibc's expf), or exp(v - logsumexp) with every step rounded to fmt. */
+void vc_route_weights_torch(const float *logit, uint32_t E, const int32_t *ids, uint32_t k, int renorm, uint8_t fmt, float *w);
 
 #endif

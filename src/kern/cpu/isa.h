@@ -20,4 +20,11 @@
 #include <immintrin.h>
 #endif
 
+/* For functions that are worth inlining only where their operations are single instructions. */
+#if VC_TIER_LEVEL == 0 || defined(VC_EMULATE_AVX512)
+#define VC_TIER_INLINE static VC_NOINLINE VC_UNUSED
+#else
+#define VC_TIER_INLINE VC_INLINE
+#endif
+
 #endif

@@ -69,7 +69,7 @@ VC_INLINE vc_vf vc_vf_round_bf16(vc_vf a) {
     r = vc_vi_select(vc_vf_eq(a, a), r, vc_vi_or(u, vc_vi_set1(0x400000)));
     return vc_vi_float(vc_vi_and(r, vc_vi_set1((int32_t)0xFFFF0000u)));
 }
-VC_INLINE vc_vf vc_vf_round_f16(vc_vf a) {
+VC_TIER_INLINE vc_vf vc_vf_round_f16(vc_vf a) {
     uint16_t h[16];
     vc_vf_store_f16(h, a);
     return vc_vf_load_f16(h);

@@ -9,10 +9,12 @@
 #define N(op) VC_CAT(vc_vi_, op)
 #define M_VF vc_vf
 #define M_VI vc_vi
+#define M_FN VC_TIER_INLINE
 #include "op/math_steps.h"
 #undef F
 #undef N
 #undef M_VF
 #undef M_VI
+#undef M_FN
 
 #endif

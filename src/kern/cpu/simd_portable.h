@@ -108,12 +108,22 @@ VC_INLINE vc_vf vc_vf_sqrt(vc_vf a) {
     for (int i = 0; i < 16; i++) f[i] = __builtin_sqrtf(f[i]);
     return vc_vf_load(f);
 }
+/* The emulation is long, so it is not inlined where it is needed. */
+#if defined(__FMA__) || defined(__aarch64__)
+VC_INLINE void vc_fma_lanes(const float *a, const float *b, float *c) {
+    for (int i = 0; i < 16; i++) c[i] = vc_fma(a[i], b[i], c[i]);
+}
+#else
+static VC_NOINLINE VC_UNUSED void vc_fma_lanes(const float *a, const float *b, float *c) {
+    for (int i = 0; i < 16; i++) c[i] = vc_fma(a[i], b[i], c[i]);
+}
+#endif
 VC_INLINE vc_vf vc_vf_fma(vc_vf a, vc_vf b, vc_vf c) {
     float x[16], y[16], z[16];
     vc_vf_store(x, a);
     vc_vf_store(y, b);
     vc_vf_store(z, c);
-    for (int i = 0; i < 16; i++) z[i] = vc_fma(x[i], y[i], z[i]);
+    vc_fma_lanes(x, y, z);
     return vc_vf_load(z);
 }
 VC_INLINE vc_vf vc_vf_fnma(vc_vf a, vc_vf b, vc_vf c) {
@@ -138,7 +148,7 @@ VC_INLINE vc_vf vc_vf_load_bf16_n(const uint16_t *p, uint32_t n) {
     memcpy(h, p, (size_t)n * 2);
     return vc_vf_load_bf16(h);
 }
-VC_INLINE vc_vf vc_vf_load_f16(const uint16_t *p) {
+VC_TIER_INLINE vc_vf vc_vf_load_f16(const uint16_t *p) {
     float f[16];
     for (int i = 0; i < 16; i++) f[i] = vc_f16_f32(p[i]);
     return vc_vf_load(f);
@@ -161,7 +171,7 @@ VC_INLINE void vc_vf_store_bf16_n(uint16_t *p, vc_vf a, uint32_t n) {
     vc_vf_store_bf16(h, a);
     memcpy(p, h, (size_t)n * 2);
 }
-VC_INLINE void vc_vf_store_f16(uint16_t *p, vc_vf a) {
+VC_TIER_INLINE void vc_vf_store_f16(uint16_t *p, vc_vf a) {
     float f[16];
     vc_vf_store(f, a);
     for (int i = 0; i < 16; i++) p[i] = vc_f32_f16(f[i]);

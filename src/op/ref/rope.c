@@ -2,6 +2,13 @@
  * Rotary position embedding from a table of cosines and sines. */
 #include "op/ref/ref.h"
 
+/* The same bits where the formats agree. */
+static void copy(const struct vc_view *x, const struct vc_view *y, uint32_t r, uint32_t i) {
+    size_t bytes = vc_dtype_info(x->dtype)->bytes;
+    if (x->dtype != y->dtype) vc_store(y, r, i, vc_load(x, r, i));
+    else memmove((char *)y->data + r * y->stride + i * bytes, (const char *)x->data + r * x->stride + i * bytes, bytes);
+}
+
 static void head(const struct vc_op_call *c, uint32_t r, uint32_t at, uint32_t table_row) {
     const struct vc_rope_args *a = c->args;
     const struct vc_view *x = &c->in[0], *table = &c->in[1], *y = &c->out[0];
@@ -13,7 +20,7 @@ static void head(const struct vc_op_call *c, uint32_t r, uint32_t at, uint32_t t
         vc_store(y, r, ia, ac - bs);
         vc_store(y, r, ib, bc + as);
     }
-    for (uint32_t i = a->rotary_dim; i < a->head_dim; i++) vc_store(y, r, at + i, vc_load(x, r, at + i));
+    for (uint32_t i = a->rotary_dim; i < a->head_dim; i++) copy(x, y, r, at + i);
 }
 
 void vc_ref_rope(const struct vc_op_call *c, uint32_t part, uint32_t parts) {
