@@ -1,0 +1,1 @@
+list(APPEND TIER_FILES moe.c)
