@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "kv/blocks.h"
+#include "kv/block_pool.h"
 
 struct vc_kv_config {
     uint32_t block_size;       /* tokens of a block */

@@ -1,1 +1,1 @@
-set(FILES hash.c blocks.c cache.c)
+set(FILES hash.c block_pool.c cache.c)

@@ -3,7 +3,7 @@
 #include "test.h"
 
 #include "base/rng.h"
-#include "kv/blocks.h"
+#include "kv/block_pool.h"
 
 enum { N = 24, TABLES = 4 };
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * blocks.h: the pool of KV blocks: reference counts, the free queue, and the map from block hash to block.
+ * block_pool.h: the pool of KV blocks: reference counts, the free queue, and the map from block hash to block.
  * Semantics of vLLM's BlockPool. The free queue is a doubly linked list over block ids, taken from the front; blocks in
  * it that carry a hash are still found by lookup until they are handed out again. Block 0 is the null block.
  * Owner: the engine thread. All memory is allocated by _new. */
-#ifndef VC_KV_BLOCKS_H
-#define VC_KV_BLOCKS_H
+#ifndef VC_KV_BLOCK_POOL_H
+#define VC_KV_BLOCK_POOL_H
 
 #include <stdbool.h>
 #include <stdint.h>

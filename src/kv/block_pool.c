@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "kv/blocks.h"
+#include "kv/block_pool.h"
 
 #include <assert.h>
 #include <stdlib.h>
