@@ -50,7 +50,7 @@ static vc_status fill_info(struct vc_model *m, const vc_model_params *p, vc_err 
 static vc_status open_engine(struct vc_model *m, const vc_model_params *p, vc_err *err) {
     struct vc_engine_params ep = {
         .net = { .path = p->path, .dtype = p->dtype, .numerics = p->numerics, .kv_dtype = p->kv_cache_dtype, .max_model_len = p->max_model_len, .threads = p->threads,
-                 .strict = p->strict_kernels, .progress = p->progress, .progress_arg = p->progress_arg },
+                 .strict = p->strict_kernels, .no_fuse = p->no_fuse, .progress = p->progress, .progress_arg = p->progress_arg },
         .max_num_seqs = p->max_num_seqs, .max_num_batched_tokens = p->max_num_batched_tokens, .block_size = p->block_size, .kv_bytes = p->kv_cache_memory_bytes,
         .prefix_caching = p->enable_prefix_caching != 0, .priority_policy = p->priority != 0,
     };

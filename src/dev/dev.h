@@ -14,6 +14,7 @@ struct vc_dev_kernel;                                 /* a prepared op line; own
 struct vc_dev_params {
     uint32_t threads;                                 /* CPU: worker threads */
     int strict;                                       /* refuse a contract that only op/ref covers */
+    int no_fuse;                                      /* run every call by itself */
 };
 
 struct vc_backend {

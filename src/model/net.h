@@ -13,7 +13,7 @@ struct vc_net_params {
     uint32_t max_model_len;                /* 0: the config's */
     uint32_t max_tokens, max_seqs, max_out;    /* per step */
     uint32_t page_tokens, threads;
-    int strict;
+    int strict, no_fuse;
     void (*progress)(double, const char *, void *);
     void *progress_arg;
 };

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "back/cpu/cpu_fuse.h"
 #include "base/ckd.h"
 #include "base/log.h"
 #include "base/pool.h"
@@ -22,7 +23,7 @@ struct cpu_dev {
     struct vc_dev dev;
     struct vc_pool *pool;              /* owned */
     enum vc_tier tier;
-    int strict;
+    int strict, no_fuse;
     struct vc_dev_kernel *kernels;     /* owned list */
     uint8_t *scratch;                  /* owned; shared by all calls, which run one after the other */
     size_t scratch_bytes, scratch_need;
@@ -51,6 +52,7 @@ static vc_status cpu_open(struct vc_dev **out, const struct vc_dev_params *p, vc
     if (!c) return vc_fail(err, VC_E_NOMEM, "out of memory opening the CPU");
     c->dev.be = &vc_back_cpu;
     c->strict = p->strict;
+    c->no_fuse = p->no_fuse;
     for (int op = 0; op < VC_NUM_OPS; op++) c->ref_phase[op][0] = vc_op_ref[op];
     vc_status s = vc_cpu_tier(&c->tier, err);
     if (s == VC_OK) s = vc_pool_new(&c->pool, p->threads ? p->threads : vc_cpu_threads(), err);
@@ -171,10 +173,30 @@ static const char *cpu_describe(struct vc_dev *d, const struct vc_dev_kernel *k,
     return r->k ? r->k->name : "op/ref";
 }
 
+/* How many entries from i on run as one: row-wise calls of a single phase over the same number of rows. */
+static uint32_t fused_run(const struct cpu_dev *c, uint32_t i) {
+    uint32_t n = 0, rows = c->queue[i].call->in[0].rows;
+    if (c->no_fuse) return 1;
+    while (i + n < c->queued) {
+        const struct entry *e = &c->queue[i + n];
+        if (!vc_fuse_rowwise(e->call->contract->op) || e->phase[1] || e->call->in[0].rows != rows) break;
+        n++;
+    }
+    return n ? n : 1;
+}
+
 static void run_queue(void *ctx, uint32_t part, uint32_t parts) {
     struct cpu_dev *c = ctx;
-    for (uint32_t i = 0; i < c->queued; i++) {
+    for (uint32_t i = 0, n; i < c->queued; i += n) {
         const struct entry *e = &c->queue[i];
+        n = fused_run(c, i);
+        if (n > 1) {
+            uint64_t lo, hi;
+            vc_share(e->call->in[0].rows, 1, part, parts, &lo, &hi);
+            for (uint32_t k = 0; k < n && lo < hi; k++) vc_fuse_rows(e[k].phase[0], e[k].call, (uint32_t)lo, (uint32_t)hi);
+            vc_pool_barrier(c->pool);
+            continue;
+        }
         for (int ph = 0; ph < VC_MAX_PHASES && e->phase[ph]; ph++) {
             e->phase[ph](e->call, part, parts);
             vc_pool_barrier(c->pool);

@@ -1,1 +1,1 @@
-set(FILES cpu_back.c)
+set(FILES cpu_back.c cpu_fuse.c)
