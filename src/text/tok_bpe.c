@@ -114,7 +114,7 @@ static uint64_t heap_pop(struct vc_tok_scratch *s) {
     return x;
 }
 
-enum { NO_RANK = UINT32_MAX };
+#define NO_RANK UINT32_MAX
 
 /* Looks up the pair that symbol l begins. */
 static bool candidate(const struct vc_tokenizer *t, const struct vc_tok_scratch *s, const char *w, int32_t l) {

@@ -50,7 +50,7 @@ static bool is_control_text(vc_str w) {
     static const char *const texts[] = {
         "<|eot_id|>", "<|im_end|>", "<|end|>", "<|return|>", "<|call|>", "<end_of_turn>", "<|endoftext|>", "</s>", "<|eom_id|>", "<EOT>", "_<EOT>",
         "[EOT]", "[EOS]", "<|end_of_text|>", "<end_of_utterance>", "<eos>",
-        "<\xEF\xBD\x9C" "end\xE2\x96\x81of\xE2\x96\x81sentence\xEF\xBD\x9C>",
+        "<｜end▁of▁sentence｜>",
     };
     if (w.n < 3 || w.n > 40 || (w.p[0] != '<' && w.p[0] != '[' && w.p[0] != '_')) return false;
     for (size_t i = 0; i < VC_ARRAY_LEN(texts); i++) {

@@ -17,6 +17,7 @@ struct vc_tokenizer *vc_tokenizer_alloc(const char *name) {
     }
     t->bos = t->eos = t->bpe.unk = -1;
     t->kind = "bpe";
+    t->bpe.prefix = t->bpe.suffix = (vc_str){ "", 0 };
     t->name = vc_arena_strdup(&t->arena, name);
     for (int i = 0; i < 256; i++) t->bpe.byte_id[i] = -1;
     return t;
