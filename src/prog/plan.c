@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "base/ckd.h"
+#include "op/rowwise.h"
 #include "prog/prog_int.h"
 
 static void use(struct vc_prog *p, const struct vc_operand *o, uint32_t line) {
@@ -14,10 +15,14 @@ static void use(struct vc_prog *p, const struct vc_operand *o, uint32_t line) {
     s->last = line;
 }
 
+/* Time is the index of a line, but a run of row-wise lines is one moment: workers may be at different lines of it. */
 static void find_lifetimes(struct vc_prog *p) {
+    uint32_t moment = 0;
     for (uint32_t i = 0; i < p->num_lines; i++) {
-        for (int k = 0; k < VC_MAX_IN; k++) use(p, &p->lines[i].in[k], i);
-        for (int k = 0; k < VC_MAX_OUT; k++) use(p, &p->lines[i].out[k], i);
+        bool joins = i > 0 && i != p->head_at && vc_op_rowwise(p->lines[i].op).in && vc_op_rowwise(p->lines[i - 1].op).in;
+        if (!joins) moment = i;
+        for (int k = 0; k < VC_MAX_IN; k++) use(p, &p->lines[i].in[k], moment);
+        for (int k = 0; k < VC_MAX_OUT; k++) use(p, &p->lines[i].out[k], moment);
     }
     for (uint32_t i = 0; i < p->num_streams; i++) {
         struct stream *s = &p->streams[i];

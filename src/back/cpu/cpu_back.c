@@ -10,6 +10,7 @@
 #include "base/log.h"
 #include "base/pool.h"
 #include "dev/dev.h"
+#include "op/rowwise.h"
 
 /* Kernels by number of rows: the row ranges of the chosen rows in ascending order. NULL kernel: op/ref. */
 enum { MAX_RANGES = 6, MAX_QUEUE = 4096 };
@@ -179,7 +180,7 @@ static uint32_t fused_run(const struct cpu_dev *c, uint32_t i) {
     if (c->no_fuse) return 1;
     while (i + n < c->queued) {
         const struct entry *e = &c->queue[i + n];
-        if (!vc_fuse_rowwise(e->call->contract->op) || e->phase[1] || e->call->in[0].rows != rows) break;
+        if (!vc_op_rowwise(e->call->contract->op).in || e->phase[1] || e->call->in[0].rows != rows) break;
         n++;
     }
     return n ? n : 1;
