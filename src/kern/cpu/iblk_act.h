@@ -7,9 +7,9 @@
 
 /* Bytes per row of each part, and where the parts of a tile of mr rows begin. */
 struct vc_iblk_act { size_t q, d, init, aux, add, row; };
-VC_INLINE struct vc_iblk_act vc_iblk_act(enum vc_dtype f, uint32_t K, int direct) {
+VC_INLINE struct vc_iblk_act vc_iblk_act(enum vc_dtype f, uint32_t K) {
     struct vc_iblk_act a = { .q = 0 };
-    a.d = (size_t)K * (WIDE && !direct ? 2 : 1);
+    a.d = K;
     a.init = a.d + K / vc_iblk_block(f) * 4;
     a.aux = a.init + K / vc_iblk_sub(f) * 4;
     a.add = a.aux + K / 32 * 4;
@@ -32,8 +32,8 @@ VC_INLINE void vc_iblk_lanes(const int8_t *q, int centre, int halves, uint32_t o
 #endif
 
 /* Start values per sub-block of row `i` of mr. */
-VC_INLINE void vc_iblk_act_init(enum vc_dtype f, const int8_t *q, const int16_t *sum, uint32_t K, int direct, uint32_t mr, uint32_t *init) {
-    const int centre = vc_iblk_centre(f, direct);
+VC_INLINE void vc_iblk_act_init(enum vc_dtype f, const int8_t *q, const int16_t *sum, uint32_t K, uint32_t mr, uint32_t *init) {
+    const int centre = vc_iblk_centre(f);
     const uint32_t subs = 32 / vc_iblk_sub(f);
     if (!centre) return;
     for (uint32_t b = 0; b < K / 32; b++) {
@@ -68,18 +68,13 @@ VC_INLINE void vc_iblk_act_sums(enum vc_dtype f, const int16_t *sum, uint32_t K,
 }
 
 /* Row x into place i of a tile of mr rows at dst (dst + i dwords). */
-VC_INLINE void vc_iblk_act_row(enum vc_dtype f, const char *x, uint32_t K, int direct, uint32_t mr, uint32_t i, char *dst) {
-    const struct vc_iblk_act at = vc_iblk_act(f, K, direct);
+VC_INLINE void vc_iblk_act_row(enum vc_dtype f, const char *x, uint32_t K, uint32_t mr, uint32_t i, char *dst) {
+    const struct vc_iblk_act at = vc_iblk_act(f, K);
     const int8_t *q = (const int8_t *)(const void *)x;
     const char *d = x + vc_qact_d_at(K);
     const int16_t *sum = (const int16_t *)(const void *)(x + vc_qact_sum_at(K, vc_iblk_block(f)));
     uint32_t *out = (uint32_t *)(void *)dst + i, v;
-    if (WIDE && !direct) {
-        for (uint32_t k = 0; k < K / 4; k++) {
-            out[(2 * k) * mr] = vc_iblk_pair(q[4 * k], q[4 * k + 2]);
-            out[(2 * k + 1) * mr] = vc_iblk_pair(q[4 * k + 1], q[4 * k + 3]);
-        }
-    } else if (mr == 1) {
+    if (mr == 1) {
         memcpy(out, q, K);
     } else {
         for (uint32_t k = 0; k < K / 4; k++) {
@@ -88,7 +83,7 @@ VC_INLINE void vc_iblk_act_row(enum vc_dtype f, const char *x, uint32_t K, int d
         }
     }
     for (uint32_t b = 0; b < K / vc_iblk_block(f); b++) memcpy(dst + at.d * mr + (b * mr + i) * 4, d + b * 4, 4);
-    vc_iblk_act_init(f, q, sum, K, direct, mr, (uint32_t *)(void *)(dst + at.init * mr) + i);
+    vc_iblk_act_init(f, q, sum, K, mr, (uint32_t *)(void *)(dst + at.init * mr) + i);
     vc_iblk_act_sums(f, sum, K, mr, (uint32_t *)(void *)(dst + at.aux * mr) + i, (uint32_t *)(void *)(dst + at.add * mr) + i);
 }
 

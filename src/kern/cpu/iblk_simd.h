@@ -20,10 +20,11 @@ VC_INLINE vf load_half(const uint8_t *p) { return _mm512_cvtph_ps(_mm256_loadu_s
 VC_INLINE vi widen_u16(const uint8_t *p) { return _mm512_cvtepu8_epi16(_mm256_loadu_si256((const __m256i *)(const void *)p)); }
 VC_INLINE vi load_i(const void *p) { return _mm512_loadu_si512(p); }
 VC_INLINE void store_i(void *p, vi x) { _mm512_storeu_si512(p, x); }
-/* 16-bit lanes. */
+/* 16-bit lanes; scale_add: a sub-block's sum times its scale (vc_iblk_scale). */
 #define shift_right(x, n) _mm512_srli_epi16(x, (uint8_t)(n))
 #define shift_left(x, n) _mm512_slli_epi16(x, (uint8_t)(n))
 VC_INLINE vi dot_16(vi s, vi a, vi b) { return _mm512_dpwssd_epi32(s, a, b); }
+VC_INLINE vi scale_add(vi s, vi a, vi scale) { return _mm512_add_epi32(s, _mm512_mullo_epi32(a, scale)); }
 #else
 typedef __m256 vf;
 typedef __m256i vi;
@@ -34,10 +35,11 @@ VC_INLINE vf load_half(const uint8_t *p) { return _mm256_cvtph_ps(_mm_loadu_si12
 VC_INLINE vi widen_u16(const uint8_t *p) { return _mm256_cvtepu8_epi16(_mm_loadu_si128((const __m128i *)(const void *)p)); }
 VC_INLINE vi load_i(const void *p) { return _mm256_loadu_si256((const __m256i *)p); }
 VC_INLINE void store_i(void *p, vi x) { _mm256_storeu_si256((__m256i *)p, x); }
-/* 16-bit lanes. */
+/* 16-bit lanes; scale_add: a sub-block's sum times its scale (vc_iblk_scale). */
 #define shift_right(x, n) _mm256_srli_epi16(x, n)
 #define shift_left(x, n) _mm256_slli_epi16(x, n)
 VC_INLINE vi dot_16(vi s, vi a, vi b) { return _mm256_add_epi32(s, _mm256_madd_epi16(a, b)); }
+VC_INLINE vi scale_add(vi s, vi a, vi scale) { return dot_16(s, a, scale); }
 #endif
 VC_INLINE vi broadcast(const void *p) {
     int32_t x;
@@ -45,9 +47,9 @@ VC_INLINE vi broadcast(const void *p) {
     return V(set1_epi32)(x);
 }
 
-/* Codes of k group g (4 k) of the unit at u; u already points at the first column of the vector. */
+/* Codes of k group g (4 k) of the unit at u, unsigned (but Q8_0 on AVX2); u points at the first column of the vector. */
 VC_INLINE vi vc_iblk_codes(const enum vc_dtype f, const uint8_t *u, const int g) {
-    if (f == VC_Q8_0) return load_i(u + g * 128);
+    if (f == VC_Q8_0) return VC_TIER_LEVEL == 1 ? VSI(xor)(load_i(u + g * 128), V(set1_epi8)(-128)) : load_i(u + g * 128);
     vi code = VSI(setzero)();
     if (vc_iblk_nibbles(f)) {
         code = load_i(u + (g & 3) * 128);

@@ -8,24 +8,19 @@
 
 /* What is specific to a format, instantiated for each. */
 struct format {
-    void (*act_row)(const char *x, uint32_t K, int direct, uint32_t mr, uint32_t i, char *dst);
+    void (*act_row)(const char *x, uint32_t K, uint32_t mr, uint32_t i, char *dst);
     void (*unpack)(const uint8_t *w, uint32_t n, struct vc_iblk_own *own);
     vc_iblk_tile_fn *direct, *tile[MR + 1];
 };
 
 #define TILE(f, mr) static void tile_##f##_##mr(const struct vc_iblk_tile *t) { vc_iblk_tile(VC_##f, mr, NR, 0, t); }
 #define TILE1(f) static void row_##f(const struct vc_iblk_tile *t) { vc_iblk_tile(VC_##f, 1, 32 / VL, 1, t); }
-#define ACT(f) static void act_##f(const char *x, uint32_t K, int direct, uint32_t mr, uint32_t i, char *dst) { vc_iblk_act_row(VC_##f, x, K, direct, mr, i, dst); }
+#define ACT(f) static void act_##f(const char *x, uint32_t K, uint32_t mr, uint32_t i, char *dst) { vc_iblk_act_row(VC_##f, x, K, mr, i, dst); }
 #define UNPACK(f) static void unpack_##f(const uint8_t *w, uint32_t n, struct vc_iblk_own *own) { vc_iblk_unpack(VC_##f, w, n, own); }
-#if VC_TIER_LEVEL == 2
-#define TILES56(f) TILE(f, 5) TILE(f, 6)
-#define NAMES56(f) , tile_##f##_5, tile_##f##_6
-#else
-#define TILES56(f)
-#define NAMES56(f)
-#endif
-#define FORMAT(f) ACT(f) UNPACK(f) TILE1(f) TILE(f, 1) TILE(f, 2) TILE(f, 3) TILE(f, 4) TILES56(f)
-#define ROW_OF(f) [VC_##f] = { act_##f, unpack_##f, row_##f, { NULL, tile_##f##_1, tile_##f##_2, tile_##f##_3, tile_##f##_4 NAMES56(f) } }
+#define FORMAT(f) ACT(f) UNPACK(f) TILE1(f) TILE(f, 1) TILE(f, 2) TILE(f, 3) TILE(f, 4) TILE(f, 5) TILE(f, 6)
+#define ROW_OF(f)                                                                                                    \
+    [VC_##f] = { act_##f, unpack_##f, row_##f,                                                                       \
+                 { NULL, tile_##f##_1, tile_##f##_2, tile_##f##_3, tile_##f##_4, tile_##f##_5, tile_##f##_6 } }
 
 FORMAT(Q4_0) FORMAT(Q4_1) FORMAT(Q5_0) FORMAT(Q5_1) FORMAT(Q8_0)
 FORMAT(Q2_K) FORMAT(Q3_K) FORMAT(Q4_K) FORMAT(Q5_K) FORMAT(Q6_K)
@@ -35,21 +30,20 @@ static const struct format formats[] = {
 };
 
 void VC_K(vc_iblk_rows)(const struct vc_iblk_job *j, void *acts, uint32_t r0, uint32_t r1) {
-    const int direct = j->M == 1;
-    const size_t row_bytes = vc_iblk_act(j->weight, j->K, direct).row;
-    for (uint32_t r = r0; r < r1; r += MR) {
-        const uint32_t mr = VC_MIN(r1 - r, (uint32_t)MR);
+    const size_t row_bytes = vc_iblk_act(j->weight, j->K).row;
+    const uint32_t rows = vc_iblk_tile_rows(j->weight);
+    for (uint32_t r = r0; r < r1; r += rows) {
+        const uint32_t mr = VC_MIN(r1 - r, rows);
         for (uint32_t i = 0; i < mr; i++)
-            formats[j->weight].act_row(row_of(j, r + i), j->K, direct, mr, i, (char *)acts + r * row_bytes);
+            formats[j->weight].act_row(row_of(j, r + i), j->K, mr, i, (char *)acts + r * row_bytes);
     }
 }
 
 /* Points t at the activations of `mr` rows (at `rows`) from k0 on. */
 static void point(struct vc_iblk_tile *t, const struct vc_iblk_job *j, const char *rows, uint32_t mr, uint32_t k0) {
     const enum vc_dtype f = j->weight;
-    const int direct = j->M == 1;
-    const struct vc_iblk_act at = vc_iblk_act(f, j->K, direct);
-    t->q = (const uint32_t *)(const void *)(rows + (size_t)k0 * mr * (WIDE && !direct ? 2 : 1));
+    const struct vc_iblk_act at = vc_iblk_act(f, j->K);
+    t->q = (const uint32_t *)(const void *)(rows + (size_t)k0 * mr);
     t->d = (const float *)(const void *)(rows + (at.d + k0 / vc_iblk_block(f) * 4) * mr);
     t->init = (const uint32_t *)(const void *)(rows + (at.init + k0 / vc_iblk_sub(f) * 4) * mr);
     t->aux = (const uint32_t *)(const void *)(rows + (at.aux + k0 / (!vc_iblk_is_k(f) ? 32 : 2 * vc_iblk_sub(f)) * 4) * mr);
@@ -77,10 +71,11 @@ static void panels_row(const struct vc_iblk_job *j, const void *acts, struct vc_
 static void chunk_rows(const struct vc_iblk_job *j, const char *acts, struct vc_iblk_own *own, uint32_t r0, uint32_t r1,
                        uint32_t k, uint32_t n, int first) {
     const enum vc_dtype f = j->weight;
-    const size_t row_bytes = vc_iblk_act(f, j->K, 0).row;
-    const uint32_t half = n * vc_iblk_block(f) * NR * VL * (WIDE ? 2 : 1);
-    for (uint32_t r = r0; r < r1; r += MR) {
-        const uint32_t mr = VC_MIN(r1 - r, (uint32_t)MR);
+    const size_t row_bytes = vc_iblk_act(f, j->K).row;
+    const uint32_t half = n * vc_iblk_block(f) * NR * VL;
+    const uint32_t rows = vc_iblk_tile_rows(f);
+    for (uint32_t r = r0; r < r1; r += rows) {
+        const uint32_t mr = VC_MIN(r1 - r, rows);
         struct vc_iblk_tile t = { .own = own, .n = n, .first = first };
         point(&t, j, acts + r * row_bytes, mr, k);
         for (uint32_t c = 0; c < VC_IBLK_COLS; c += NR * VL) {
@@ -94,11 +89,11 @@ static void chunk_rows(const struct vc_iblk_job *j, const char *acts, struct vc_
 
 static void panel_rows(const struct vc_iblk_job *j, const char *acts, struct vc_iblk_own *own, uint32_t r0, uint32_t r1, uint32_t p) {
     const enum vc_dtype f = j->weight;
-    const uint32_t kblock = vc_kblock(j->K), step = WIDE ? CHUNK / 2 : CHUNK, n = (r1 - r0) * VC_IBLK_COLS;
+    const uint32_t kblock = vc_kblock(j->K), n = (r1 - r0) * VC_IBLK_COLS;
     const uint8_t *w = j->panel + p * vc_iblk_panel_bytes(f, j->K);
     const float *y = own->acc[0];
     for (uint32_t k = 0; k < j->K;) {
-        const uint32_t in_block = k % kblock, len = VC_MIN(VC_MIN(step, kblock - in_block), j->K - k);
+        const uint32_t in_block = k % kblock, len = VC_MIN(VC_MIN((uint32_t)CHUNK, kblock - in_block), j->K - k);
         const uint32_t blocks = len / vc_iblk_block(f);
         formats[f].unpack(w, blocks, own);
         chunk_rows(j, acts, own, r0, r1, k, blocks, in_block == 0);
