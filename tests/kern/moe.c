@@ -109,7 +109,27 @@ static void pair_rows(void **state) {
     run((struct shape){ 250, 2, 1, 18, 34 }, (struct mix){ VC_ARITH_PAIR, VC_F32, VC_BF16, VC_BF16, VC_F32, VC_ACT_SILU, VC_F32, VC_F32, VC_F32, VC_F32, H_NORMAL }, true);
 }
 
+static void iblk_rows(void **state) {
+    (void)state;
+    static const enum vc_dtype small[] = { VC_Q4_0, VC_Q4_1, VC_Q5_0, VC_Q5_1, VC_Q8_0 }, large[] = { VC_Q2_K, VC_Q3_K, VC_Q4_K, VC_Q5_K, VC_Q6_K };
+    static const struct shape s[] = { { 1, 4, 2, 64, 32 }, { 2, 3, 1, 96, 288 }, { 5, 6, 2, 32, 64 }, { 26, 3, 2, 64, 96 } };
+    static const struct shape k[] = { { 1, 3, 2, 256, 256 }, { 3, 2, 1, 512, 256 }, { 5, 3, 2, 256, 512 } };
+    const struct mix f32 = { .core = VC_ARITH_IBLK, .x = VC_F32, .y = VC_F32, .act = VC_ACT_SILU, .gate = VC_F32, .actf = VC_F32, .hidden = VC_F32, .down = VC_F32, .data = H_NORMAL };
+    for (unsigned i = 0; i < 5; i++) {
+        struct mix m = f32;
+        m.w13 = small[i], m.w2 = small[(i + 2) % 5], m.act = (enum vc_act)(i % 4);
+        for (size_t j = 0; j < VC_ARRAY_LEN(s); j++) run(s[j], m, j & 1);
+        m.w13 = large[i], m.w2 = i % 2 ? large[(i + 1) % 5] : small[i];
+        for (size_t j = 0; j < VC_ARRAY_LEN(k); j++) run(k[j], m, j & 1);
+        m.w13 = small[i], m.w2 = large[i], m.y = VC_BF16;
+        run((struct shape){ 4, 2, 2, 96, 256 }, m, false);
+    }
+    struct mix m = f32;
+    m.w13 = VC_Q8_0, m.w2 = VC_Q4_0;
+    run((struct shape){ 125, 2, 1, 32, 32 }, m, true);
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(chain_rows), cmocka_unit_test(pair_rows) };
+    const struct CMUnitTest tests[] = { cmocka_unit_test(chain_rows), cmocka_unit_test(pair_rows), cmocka_unit_test(iblk_rows) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

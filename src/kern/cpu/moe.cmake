@@ -1,1 +1,1 @@
-list(APPEND TIER_FILES moe.c)
+list(APPEND TIER_FILES moe.c moe_iblk.c)
