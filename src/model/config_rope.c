@@ -93,7 +93,7 @@ static vc_status q_scale(struct vc_config *c, const json_t *o, const char *file,
     return VC_OK;
 }
 
-vc_status vc_config_rope_json(struct vc_config *c, struct vc_arena *a, const json_t *root, const char *file, vc_err *err) {
+static vc_status read_json(struct vc_config *c, struct vc_arena *a, const json_t *root, const char *file, vc_err *err) {
     const json_t *params = json_object_get(root, "rope_parameters"), *scaling = json_object_get(root, "rope_scaling");
     double theta = 0, local = 10000;
     c->num_ropes = 1;
@@ -114,6 +114,11 @@ vc_status vc_config_rope_json(struct vc_config *c, struct vc_arena *a, const jso
         c->rope[1] = (struct vc_rope_params){ .rotary_dim = c->head_dim, .theta = local, .max_position = c->max_position_embeddings };
     }
     return q_scale(c, o, file, err);
+}
+
+vc_status vc_config_rope_json(struct vc_config *c, struct vc_arena *a, const json_t *root, const char *file, vc_err *err) {
+    vc_status s = read_json(c, a, root, file, err);
+    return s == VC_OK || strstr(err->text, file) ? s : vc_fail_prefix(err, "%s", file);    /* getters know the key only */
 }
 
 /* ---- GGUF ---- */
