@@ -13,27 +13,36 @@ struct work {
 
 #define SCORES(mr, t)                                                                                                  \
     static void scores_##mr##_##t(const float *q, const struct vc_at_pieces *x, uint32_t from, uint32_t to, uint32_t hd, float *s) { \
-        vc_at_scores(mr, VC_AT_NV(mr), VC_##t, 0, q, x, from, to, hd, s);                                              \
+        if (VC_AT_FAR(mr, x)) vc_at_scores(mr, VC_AT_NV(mr), VC_##t, 0, 1, q, x, from, to, hd, s);                     \
+        else vc_at_scores(mr, VC_AT_NV(mr), VC_##t, 0, 0, q, x, from, to, hd, s);                                      \
     }
 VC_AT_INSTANCES(SCORES)
 
 /* acc += p v for mr rows, all columns, over the pieces [from, to). */
-VC_INLINE void chain_columns(const uint32_t mr, const uint32_t nv, const enum vc_dtype t, const int tail, const float *p,
+VC_INLINE void chain_columns(const uint32_t mr, const uint32_t nv, const enum vc_dtype t, const int far, const int tail, const float *p,
                              const struct vc_at_pieces *x, uint32_t from, uint32_t to, uint32_t hd, uint32_t d, float *acc, size_t stride) {
     vc_vf c[VC_AT_MR][4];
     VC_UNROLL for (uint32_t i = 0; i < mr; i++)
         VC_UNROLL for (uint32_t j = 0; j < nv; j++) c[i][j] = vc_vf_load(acc + i * stride + d + j * 16);
-    vc_at_chain(mr, nv, t, 0, tail, p, x, from, to, hd, d, c);
+    vc_at_chain(mr, nv, t, 0, far, tail, p, x, from, to, hd, d, c);
     VC_UNROLL for (uint32_t i = 0; i < mr; i++)
         VC_UNROLL for (uint32_t j = 0; j < nv; j++) vc_vf_store(acc + i * stride + d + j * 16, c[i][j]);
 }
+VC_INLINE void chain_all(const uint32_t mr, const uint32_t nv, const enum vc_dtype t, const int far, const float *p, const struct vc_at_pieces *x,
+                         uint32_t from, uint32_t to, uint32_t hd, float *acc, size_t stride) {
+    uint32_t step = vc_at_step(t, hd);
+    for (uint32_t at = from, end; at < to; at = end) {
+        uint32_t d = 0;
+        end = VC_MIN(at + step, to);
+        for (; d + 16 * nv <= hd; d += 16 * nv) chain_columns(mr, nv, t, far, 0, p, x, at, end, hd, d, acc, stride);
+        if (nv > 1) for (; d + 16 <= hd; d += 16) chain_columns(mr, 1, t, far, 0, p, x, at, end, hd, d, acc, stride);
+        if (d < hd) chain_columns(mr, 1, t, far, 1, p, x, at, end, hd, d, acc, stride);
+    }
+}
 #define CHAIN(mr, t)                                                                                                   \
     static void chain_##mr##_##t(const float *p, const struct vc_at_pieces *x, uint32_t from, uint32_t to, uint32_t hd, float *acc, size_t stride) { \
-        const uint32_t nv = VC_AT_NV(mr);                                                                              \
-        uint32_t d = 0;                                                                                                \
-        for (; d + 16 * nv <= hd; d += 16 * nv) chain_columns(mr, nv, VC_##t, 0, p, x, from, to, hd, d, acc, stride);  \
-        if (nv > 1) for (; d + 16 <= hd; d += 16) chain_columns(mr, 1, VC_##t, 0, p, x, from, to, hd, d, acc, stride); \
-        if (d < hd) chain_columns(mr, 1, VC_##t, 1, p, x, from, to, hd, d, acc, stride);                               \
+        if (VC_AT_FAR(mr, x)) chain_all(mr, VC_AT_NV(mr), VC_##t, 1, p, x, from, to, hd, acc, stride);                 \
+        else chain_all(mr, VC_AT_NV(mr), VC_##t, 0, p, x, from, to, hd, acc, stride);                                  \
     }
 VC_AT_INSTANCES(CHAIN)
 
@@ -115,32 +124,48 @@ static void softmax_group(const struct vc_op_call *c, const struct vc_at_block *
     }
 }
 
-/* One KV tile for all groups of the block. */
+/* One 64-key piece of a tile for all groups: scores (pass 0) or sums (pass 1). `ahead` is prefetched by the first group. */
+static void piece_step(const struct vc_op_call *c, const struct vc_at_block *b, struct work *w, const struct span *span, uint32_t piece, int pass,
+                       const struct vc_at_pieces *here, const struct vc_at_pieces *first) {
+    const struct vc_attention_args *a = c->args;
+    uint32_t hd = a->geom.head_dim, groups = (b->n + VC_AT_MR - 1) / VC_AT_MR, v0 = piece * 4;
+    int fmt = vc_at_format(c->in[1].dtype);
+    for (uint32_t g = 0; g < groups; g++) {
+        uint32_t mr = VC_MIN(b->n - g * VC_AT_MR, (uint32_t)VC_AT_MR);
+        if (span[g].to16 <= v0 || span[g].from16 >= v0 + 4) continue;
+        uint32_t from = VC_MAX(span[g].from16, v0) - v0, to = VC_MIN(span[g].to16 - v0, 4u);
+        float *s = w->s + g * w->s_stride + (size_t)piece * VC_AT_MR * VC_AT_KEYS;
+        const struct vc_at_pieces *x = g ? here : first;
+        if (!pass) scores_of[fmt][mr](w->q + (size_t)g * VC_AT_MR * hd, x, from, to, hd, s);
+        else chain_of[fmt][mr](s, x, from, to, hd, w->acc + g * VC_AT_MR * w->acc_stride, w->acc_stride);
+    }
+}
+
+/* One KV tile for all groups of the block. Prefetched: the next piece; after the last keys of the tile its first values,
+ * after its last values the first keys of the next tile. */
 static void tile_step(const struct vc_op_call *c, const struct vc_at_block *b, struct work *w, uint32_t t, uint32_t tile) {
     const struct vc_attention_args *a = c->args;
-    uint32_t hd = a->geom.head_dim, groups = (b->n + VC_AT_MR - 1) / VC_AT_MR, last = VC_MIN(b->hi, t + tile - 1);
-    int fmt = vc_at_format(c->in[1].dtype);
+    uint32_t groups = (b->n + VC_AT_MR - 1) / VC_AT_MR, last = VC_MIN(b->hi, t + tile - 1);
+    uint32_t from = (VC_MAX(t, b->lo) - t) / VC_AT_KEYS, to = (last - t) / VC_AT_KEYS + 1;
     struct span span[VC_AT_ROWS / VC_AT_MR];
-    struct vc_at_pieces x;
+    struct vc_at_pieces here, next, x;
+    for (uint32_t g = 0; g < groups; g++)
+        span[g] = group_span(b, a, g * VC_AT_MR, VC_MIN(b->n - g * VC_AT_MR, (uint32_t)VC_AT_MR), t, tile);
+    vc_at_find(c, b, t + from * VC_AT_KEYS, last, &here);
     for (int pass = 0; pass < 2; pass++) {
-        for (uint32_t k = VC_MAX(t, b->lo) - t; k <= last - t; k = k / VC_AT_KEYS * VC_AT_KEYS + VC_AT_KEYS) {
-            uint32_t piece = k / VC_AT_KEYS, v0 = piece * 4;
-            vc_at_find(c, b, t + v0 * 16, last, &x);
-            for (uint32_t g = 0; g < groups; g++) {
-                uint32_t mr = VC_MIN(b->n - g * VC_AT_MR, (uint32_t)VC_AT_MR);
-                if (!pass) span[g] = group_span(b, a, g * VC_AT_MR, mr, t, tile);
-                if (span[g].to16 <= v0 || span[g].from16 >= v0 + 4) continue;
-                uint32_t from = VC_MAX(span[g].from16, v0) - v0, to = VC_MIN(span[g].to16 - v0, 4u);
-                float *s = w->s + g * w->s_stride + (size_t)piece * VC_AT_MR * VC_AT_KEYS;
-                if (!pass) scores_of[fmt][mr](w->q + (size_t)g * VC_AT_MR * hd, &x, from, to, hd, s);
-                else chain_of[fmt][mr](s, &x, from, to, hd, w->acc + g * VC_AT_MR * w->acc_stride, w->acc_stride);
-            }
+        for (uint32_t piece = from; piece < to; piece++, here = next) {
+            int more = piece + 1 < to;
+            next = here;
+            if (more || !pass) vc_at_find(c, b, t + (more ? piece + 1 : from) * VC_AT_KEYS, last, &next);
+            else if (last < b->hi) vc_at_find(c, b, t + tile, b->hi, &next);
+            x = here;
+            x.far = 1;
+            memcpy(x.ahead_k, more ? next.k : next.v, sizeof next.k);
+            memcpy(x.ahead_v, more ? next.v : next.k, sizeof next.v);
+            piece_step(c, b, w, span, piece, pass, &here, &x);
         }
         for (uint32_t g = 0; !pass && g < groups; g++)
-            if (span[g].to16) {
-                uint32_t mr = VC_MIN(b->n - g * VC_AT_MR, (uint32_t)VC_AT_MR);
-                softmax_group(c, b, w, g * VC_AT_MR, mr, t, tile, span[g], w->s + g * w->s_stride);
-            }
+            if (span[g].to16) softmax_group(c, b, w, g * VC_AT_MR, VC_MIN(b->n - g * VC_AT_MR, (uint32_t)VC_AT_MR), t, tile, span[g], w->s + g * w->s_stride);
     }
 }
 

@@ -8,7 +8,7 @@
 
 /* What a part works in, at its place in scratch. max, sum: rows of group g from 16 g. tile: records of single tiles. */
 struct work {
-    float *max, *sum, *row, *q, *acc, *s, *tile;
+    float *max, *sum, *row, *q, *acc, *o, *s, *tile;
     size_t stride;                            /* floats from row to row of acc and of a record's sums */
 };
 enum { GROUPS = VC_AT_ROWS / VC_AT_MR, RECORD_HEAD = 32 };   /* record: 16 maxima, 16 sums, then rows * stride */
@@ -21,41 +21,62 @@ static struct work work_of(const struct vc_op_call *c, uint32_t part, uint32_t p
     w.row = w.sum + 16 * GROUPS;
     w.q = w.row + w.stride;
     w.acc = w.q + (size_t)VC_AT_ROWS * hd;
-    w.s = w.acc + VC_AT_ROWS * w.stride;
+    w.o = w.acc + VC_AT_ROWS * w.stride;
+    w.s = w.o + VC_AT_MR * w.stride;
     w.tile = w.s + (size_t)VC_AT_ROWS * VC_AT_KEYS;
     return w;
 }
 
 #define SCORES(mr, t)                                                                                                  \
     static void scores_##mr##_##t(const float *q, const struct vc_at_pieces *x, uint32_t from, uint32_t to, uint32_t hd, float *s) { \
-        vc_at_scores(mr, VC_AT_NV(mr), VC_##t, 1, q, x, from, to, hd, s);                                              \
+        if (VC_AT_FAR(mr, x)) vc_at_scores(mr, VC_AT_NV(mr), VC_##t, 1, 1, q, x, from, to, hd, s);                     \
+        else vc_at_scores(mr, VC_AT_NV(mr), VC_##t, 1, 0, q, x, from, to, hd, s);                                      \
     }
 VC_AT_INSTANCES(SCORES)
 
-/* Where the sums of a tile go: acc = o * g + acc * f, or acc = o where f is NULL. */
-struct sink { float *acc; size_t stride; const float *f, *g; };
+/* Where the sums of a tile go: acc = o * g + acc * f, or acc = o where f is NULL. o: [rows][stride], unfinished sums. */
+struct sink { float *acc, *o; size_t stride; const float *f, *g; };
 
-VC_INLINE void sum_columns(const uint32_t mr, const uint32_t nv, const enum vc_dtype t, const int tail, const float *p,
-                           const struct vc_at_pieces *x, uint32_t from, uint32_t to, uint32_t hd, uint32_t d, const struct sink *k) {
+/* Columns d … of the sums over the pieces [from, to); first, last: of the tile. */
+VC_INLINE void sum_columns(const uint32_t mr, const uint32_t nv, const enum vc_dtype t, const int far, const int tail, const float *p, const struct vc_at_pieces *x,
+                           uint32_t from, uint32_t to, uint32_t hd, uint32_t d, const struct sink *k, int first, int last) {
     vc_vf c[VC_AT_MR][4];
-    VC_UNROLL for (uint32_t i = 0; i < mr; i++)
-        VC_UNROLL for (uint32_t j = 0; j < nv; j++) c[i][j] = vc_vf_zero();
-    vc_at_chain(mr, nv, t, 1, tail, p, x, from, to, hd, d, c);
-    float *acc = k->acc + d;
-    VC_UNROLL for (uint32_t i = 0; i < mr; i++)
-        VC_UNROLL for (uint32_t j = 0; j < nv; j++) {
-            float *at = acc + i * k->stride + j * 16;
-            if (k->f) c[i][j] = vc_vf_fma(c[i][j], vc_vf_set1(k->g[i]), vc_vf_mul(vc_vf_load(at), vc_vf_set1(k->f[i])));
-            vc_vf_store(at, c[i][j]);
-        }
+    float *o = k->o + d, *acc = k->acc + d;
+    if (first) {
+        VC_UNROLL for (uint32_t i = 0; i < mr; i++)
+            VC_UNROLL for (uint32_t j = 0; j < nv; j++) c[i][j] = vc_vf_zero();
+    } else {
+        VC_UNROLL for (uint32_t i = 0; i < mr; i++)
+            VC_UNROLL for (uint32_t j = 0; j < nv; j++) c[i][j] = vc_vf_load(o + i * k->stride + j * 16);
+    }
+    vc_at_chain(mr, nv, t, 1, far, tail, p, x, from, to, hd, d, c);
+    if (last && k->f) {
+        VC_UNROLL for (uint32_t i = 0; i < mr; i++)
+            VC_UNROLL for (uint32_t j = 0; j < nv; j++) {
+                float *at = acc + i * k->stride + j * 16;
+                vc_vf_store(at, vc_vf_fma(c[i][j], vc_vf_set1(k->g[i]), vc_vf_mul(vc_vf_load(at), vc_vf_set1(k->f[i]))));
+            }
+    } else {
+        VC_UNROLL for (uint32_t i = 0; i < mr; i++)
+            VC_UNROLL for (uint32_t j = 0; j < nv; j++) vc_vf_store((last ? acc : o) + i * k->stride + j * 16, c[i][j]);
+    }
+}
+VC_INLINE void sum_all(const uint32_t mr, const uint32_t nv, const enum vc_dtype t, const int far, const float *p, const struct vc_at_pieces *x,
+                       uint32_t from, uint32_t to, uint32_t hd, const struct sink *k) {
+    uint32_t at = from, step = vc_at_step(t, hd);
+    do {                                                   /* once even without pieces: the sums are zeros then */
+        uint32_t end = VC_MIN(at + step, to), d = 0;
+        int a = at == from, z = end == to;
+        for (; d + 16 * nv <= hd; d += 16 * nv) sum_columns(mr, nv, t, far, 0, p, x, at, end, hd, d, k, a, z);
+        if (nv > 1) for (; d + 16 <= hd; d += 16) sum_columns(mr, 1, t, far, 0, p, x, at, end, hd, d, k, a, z);
+        if (d < hd) sum_columns(mr, 1, t, far, 1, p, x, at, end, hd, d, k, a, z);
+        at = end;
+    } while (at < to);
 }
 #define SUMS(mr, t)                                                                                                    \
     static void sums_##mr##_##t(const float *p, const struct vc_at_pieces *x, uint32_t from, uint32_t to, uint32_t hd, const struct sink *k) { \
-        const uint32_t nv = VC_AT_NV(mr);                                                                              \
-        uint32_t d = 0;                                                                                                \
-        for (; d + 16 * nv <= hd; d += 16 * nv) sum_columns(mr, nv, VC_##t, 0, p, x, from, to, hd, d, k);              \
-        if (nv > 1) for (; d + 16 <= hd; d += 16) sum_columns(mr, 1, VC_##t, 0, p, x, from, to, hd, d, k);             \
-        if (d < hd) sum_columns(mr, 1, VC_##t, 1, p, x, from, to, hd, d, k);                                           \
+        if (VC_AT_FAR(mr, x)) sum_all(mr, VC_AT_NV(mr), VC_##t, 1, p, x, from, to, hd, k);                             \
+        else sum_all(mr, VC_AT_NV(mr), VC_##t, 0, p, x, from, to, hd, k);                                              \
     }
 VC_AT_INSTANCES(SUMS)
 
@@ -102,8 +123,8 @@ static void group_tile(const struct vc_op_call *c, const struct vc_at_block *b, 
     uint32_t group = a->num_heads / a->geom.num_kv_heads, hd = a->geom.head_dim, i0 = g * VC_AT_MR, mr = VC_MIN(b->n - i0, (uint32_t)VC_AT_MR);
     uint32_t first = vc_at_pos(b, group, i0), end = vc_at_pos(b, group, i0 + mr - 1), lo = vc_at_first(a->window, first);
     float m[16] = { 0 }, l[16] = { 0 }, f[16], e[16], *s = w->s + (size_t)i0 * VC_AT_KEYS;
-    struct sink k = { .acc = w->acc + i0 * w->stride, .stride = w->stride, .f = f, .g = e };
-    if (record) k = (struct sink){ .acc = record + RECORD_HEAD + i0 * w->stride, .stride = w->stride };
+    struct sink k = { .acc = w->acc + i0 * w->stride, .o = w->o, .stride = w->stride, .f = f, .g = e };
+    if (record) k = (struct sink){ .acc = record + RECORD_HEAD + i0 * w->stride, .o = w->o, .stride = w->stride };
     uint32_t from = 0, to = 0;
     if (end >= k0 && lo < k0 + VC_AT_KEYS) {
         from = (VC_MAX(lo, k0) - k0) / 16;
@@ -132,8 +153,9 @@ static void stretch(const struct vc_op_call *c, const struct vc_at_block *b, str
     const struct vc_attention_args *a = c->args;
     uint32_t hd = a->geom.head_dim, groups = (b->n + VC_AT_MR - 1) / VC_AT_MR;
     const struct shape h = { a->scale, a->softcap, c->contract->slot[VC_SLOT_ATTN_SCORE], c->contract->slot[VC_SLOT_ATTN_PROB] };
-    struct vc_at_pieces x;
+    struct vc_at_pieces x, next;
     vc_at_load_q(c, b, 1.0f, w->row, w->q);
+    vc_at_find(c, b, (b->lo / VC_AT_KEYS + t0) * VC_AT_KEYS, b->hi, &next);
     if (!t0) {
         memset(w->acc, 0, b->n * w->stride * sizeof *w->acc);
         for (uint32_t i = 0; i < 16 * GROUPS; i++) {
@@ -144,9 +166,16 @@ static void stretch(const struct vc_op_call *c, const struct vc_at_block *b, str
     for (uint32_t t = t0; t < t1; t++) {
         uint32_t k0 = (b->lo / VC_AT_KEYS + t) * VC_AT_KEYS;
         float *record = t0 ? w->tile + (t - t0) * vc_at_record_floats(hd, b->n) : NULL;
-        vc_at_find(c, b, k0, b->hi, &x);
+        struct vc_at_pieces here = next;                   /* the first group prefetches the next tile */
+        x = next;
+        if (t + 1 < t1) {
+            vc_at_find(c, b, k0 + VC_AT_KEYS, b->hi, &next);
+            x.far = 1;
+            memcpy(x.ahead_k, next.k, sizeof next.k);
+            memcpy(x.ahead_v, next.v, sizeof next.v);
+        }
         if (record) memset(record, 0, RECORD_HEAD * sizeof *record);
-        for (uint32_t g = 0; g < groups; g++) group_tile(c, b, w, &h, &x, g, k0, record);
+        for (uint32_t g = 0; g < groups; g++) group_tile(c, b, w, &h, g ? &here : &x, g, k0, record);
     }
     if (t0 || t1 != b->tiles) return;
     for (uint32_t i = 0; i < b->n; i++)

@@ -21,7 +21,7 @@ enum { VC_AT_KEYS = VC_ATTN_TILE };
 #if VC_TIER_LEVEL == 2
 #define VC_AT_NV(mr) 4
 #elif VC_TIER_LEVEL == 1
-#define VC_AT_NV(mr) ((mr) == 1 ? 4 : (mr) <= 3 ? 2 : 1)
+#define VC_AT_NV(mr) ((mr) == 1 ? 4 : (mr) == 2 ? 2 : 1)
 #else
 #define VC_AT_NV(mr) 1
 #endif
@@ -65,7 +65,11 @@ VC_INLINE void vc_at_store(const struct vc_op_call *c, const struct vc_at_block 
 
 /* The 16-token pieces of up to 64 keys from key k0 (a multiple of 16) that hold keys up to `last`; later ones repeat
  * the first, so that every pointer is good to read. */
-struct vc_at_pieces { const char *k[4], *v[4]; };
+struct vc_at_pieces {
+    const char *k[4], *v[4];
+    const char *ahead_k[4], *ahead_v[4];      /* if `far`: what is prefetched, as many bytes, while k and v are read */
+    int far;
+};
 VC_INLINE void vc_at_find(const struct vc_op_call *c, const struct vc_at_block *b, uint32_t k0, uint32_t last, struct vc_at_pieces *p) {
     const struct vc_attention_args *a = c->args;
     const struct vc_kv_geom *g = &a->geom;
@@ -77,27 +81,42 @@ VC_INLINE void vc_at_find(const struct vc_op_call *c, const struct vc_at_block *
         p->k[i] = page + vc_kv_k_index(g, b->kv_head, tok, 0) * size;
         p->v[i] = page + vc_kv_v_index(g, b->kv_head, tok, 0) * size;
     }
+    p->far = 0;
+    memcpy(p->ahead_k, p->k, sizeof p->k);
+    memcpy(p->ahead_v, p->v, sizeof p->v);
 }
 
 /* Scores of mr rows and the 16-token pieces [from, to) of a tile: s[row][64] = one fma chain over head_dim, ascending, or
  * by pairs with the odd element first. */
-VC_INLINE void vc_at_scores(const uint32_t mr, const uint32_t nv, const enum vc_dtype t, const int pair, const float *q,
+VC_INLINE void vc_at_scores(const uint32_t mr, const uint32_t nv, const enum vc_dtype t, const int pair, const int far, const float *q,
                             const struct vc_at_pieces *x, uint32_t from, uint32_t to, uint32_t hd, float *s) {
+    const size_t size = t == VC_F32 ? 4 : 2;
     for (uint32_t piece = from; piece < to; piece += nv) {
         vc_vf c[VC_AT_MR][4];
-        const char *k[4];
-        VC_UNROLL for (uint32_t j = 0; j < nv; j++) k[j] = x->k[piece + j < 4 ? piece + j : piece];
+        const char *k[4], *ahead[4];
+        const float *a = q;
+        VC_UNROLL for (uint32_t j = 0; j < nv; j++) {
+            uint32_t from_j = piece + j < 4 ? piece + j : piece;
+            k[j] = x->k[from_j];
+            ahead[j] = x->ahead_k[from_j];
+        }
         VC_UNROLL for (uint32_t i = 0; i < mr; i++)
             VC_UNROLL for (uint32_t j = 0; j < nv; j++) c[i][j] = vc_vf_zero();
-        for (uint32_t d = 0; d < hd; d += 2) {
+        for (uint32_t d = hd / 2; d; d--) {
             VC_UNROLL for (uint32_t z = 0; z < 2; z++) {
-                uint32_t e = d + (pair ? 1 - z : z);
+                const uint32_t e = pair ? 1 - z : z;
                 vc_vf w[4];
                 VC_UNROLL for (uint32_t j = 0; j < nv; j++) w[j] = vc_vf_load_as(t, k[j], e * 16);
                 VC_UNROLL for (uint32_t i = 0; i < mr; i++) {
-                    vc_vf a = vc_vf_set1(q[e * mr + i]);
-                    VC_UNROLL for (uint32_t j = 0; j < nv; j++) c[i][j] = vc_vf_fma(a, w[j], c[i][j]);
+                    vc_vf b = vc_vf_set1(a[e * mr + i]);
+                    VC_UNROLL for (uint32_t j = 0; j < nv; j++) c[i][j] = vc_vf_fma(b, w[j], c[i][j]);
                 }
+            }
+            a += 2 * mr;
+            VC_UNROLL for (uint32_t j = 0; j < nv; j++) {
+                if (far) for (size_t line = 0; line < 32 * size; line += 64) VC_PREFETCH(ahead[j] + line);
+                k[j] += 32 * size;
+                ahead[j] += 32 * size;
             }
         }
         VC_UNROLL for (uint32_t i = 0; i < mr; i++)
@@ -107,25 +126,38 @@ VC_INLINE void vc_at_scores(const uint32_t mr, const uint32_t nv, const enum vc_
 }
 
 /* c[row][vector] += p v over the tokens of the pieces [from, to), columns d … of v. `tail`: one vector of 8 columns. */
-VC_INLINE void vc_at_chain(const uint32_t mr, const uint32_t nv, const enum vc_dtype t, const int pair, const int tail, const float *p,
+VC_INLINE void vc_at_chain(const uint32_t mr, const uint32_t nv, const enum vc_dtype t, const int pair, const int far, const int tail, const float *p,
                            const struct vc_at_pieces *x, uint32_t from, uint32_t to, uint32_t hd, uint32_t d, vc_vf c[VC_AT_MR][4]) {
-    const size_t size = t == VC_F32 ? 4 : 2;
+    const size_t size = t == VC_F32 ? 4 : 2, row = hd * size;
     for (uint32_t piece = from; piece < to; piece++) {
-        const char *v = x->v[piece] + d * size;
-        for (uint32_t k = 0; k < 16; k += 2) {
+        const size_t bytes = (tail ? 16 : 32 * nv) * size;     /* of v in one step */
+        const char *v = x->v[piece] + d * size, *ahead = x->ahead_v[piece] + d * 16 * size;
+        const float *a = p + piece * 16;
+        for (uint32_t k = 0; k < 8; k++) {
             VC_UNROLL for (uint32_t z = 0; z < 2; z++) {
-                uint32_t e = k + (pair ? 1 - z : z);
+                const uint32_t e = pair ? 1 - z : z;
                 vc_vf w[4];
                 VC_UNROLL for (uint32_t j = 0; j < nv; j++)
-                    w[j] = tail ? vc_vf_load_as_n(t, v + (size_t)e * hd * size, 0, 8) : vc_vf_load_as(t, v + (size_t)e * hd * size, j * 16);
+                    w[j] = tail ? vc_vf_load_as_n(t, v + e * row, 0, 8) : vc_vf_load_as(t, v + e * row, j * 16);
                 VC_UNROLL for (uint32_t i = 0; i < mr; i++) {
-                    vc_vf a = vc_vf_set1(p[i * VC_AT_KEYS + piece * 16 + e]);
-                    VC_UNROLL for (uint32_t j = 0; j < nv; j++) c[i][j] = vc_vf_fma(a, w[j], c[i][j]);
+                    vc_vf b = vc_vf_set1(a[i * VC_AT_KEYS + e]);
+                    VC_UNROLL for (uint32_t j = 0; j < nv; j++) c[i][j] = vc_vf_fma(b, w[j], c[i][j]);
                 }
             }
+            if (far) for (size_t line = 0; line < bytes; line += 64) VC_PREFETCH(ahead + line);
+            ahead += bytes;
+            a += 2;
+            v += 2 * row;
         }
     }
 }
+
+/* Pieces whose V rows are walked together, all columns, before the next: their lines should stay in the first cache,
+ * where 64 long rows would meet in few sets. */
+VC_INLINE uint32_t vc_at_step(enum vc_dtype t, uint32_t hd) { return hd * (t == VC_F32 ? 4 : 2) <= 256 ? 4 : 2; }
+
+/* Whether an instance has code with prefetch: small ones always (they run where memory is the limit), and code without. */
+#define VC_AT_FAR(mr, x) ((mr) < VC_AT_MR || (x)->far)
 
 /* Instances: F(rows, format); a table of them by format and rows. */
 #define VC_AT_EACH_MR(F, t) F(1, t) F(2, t) F(3, t) F(4, t) F(5, t) F(6, t)

@@ -112,12 +112,12 @@ VC_INLINE size_t vc_at_carried_floats(uint32_t hd) {
     size_t rows = VC_AT_ROWS;
     return vc_at_up16(hd) + rows * hd + rows * vc_at_up16(hd) + rows * VC_ATTN_TILE * vc_at_carried_pieces(hd);
 }
-/* Tiled: maxima and sums (16 floats per group each), a row of q, q by groups, sums of P V, scores of a tile; then the
+/* Tiled: maxima and sums (16 floats per group each), a row of q, q by groups, sums of P V, those of a tile, scores; then the
  * records of single tiles: 16 maxima, 16 sums, rows of sums of P V. */
 VC_INLINE size_t vc_at_record_floats(uint32_t hd, uint32_t rows) { return 32 + rows * vc_at_up16(hd); }
 VC_INLINE size_t vc_at_tiled_floats(uint32_t hd, uint32_t parts) {
     size_t rows = VC_AT_ROWS, groups = VC_AT_ROWS / VC_AT_MR;
-    return 32 * groups + vc_at_up16(hd) + rows * hd + rows * vc_at_up16(hd) + rows * VC_ATTN_TILE
+    return 32 * groups + vc_at_up16(hd) + rows * hd + (rows + VC_AT_MR) * vc_at_up16(hd) + rows * VC_ATTN_TILE
            + vc_at_cap(parts) * vc_at_record_floats(hd, VC_AT_CUT_ROWS);
 }
 
