@@ -14,17 +14,16 @@ static const char *label(const char *op, const struct vc_view *x, const struct v
     snprintf(text, sizeof text, "%s %s to %s, %u x %u, %s, %u", op, vc_dtype_name(x->dtype), vc_dtype_name(y->dtype), x->rows, x->cols, h_data_name(kind), extra);
     return text;
 }
+/* Every tier that runs here has a row for each call of this file. */
 static void need(int ran) {
-    int tiers = 0;
-    for (int t = 0; t < VC_NUM_TIERS; t++) tiers += h_tier_runs((enum vc_tier)t);
-#ifdef VC_HAVE_X86_TIERS
-    assert_int_equal(ran, tiers);
-#else
-    assert_int_equal(ran, 1);
+    int tiers = 1;
+#if VC_HAVE_X86_TIERS
+    tiers += h_tier_runs(VC_TIER_AVX2) + h_tier_runs(VC_TIER_AVX512);
 #endif
+    assert_int_equal(ran, tiers);
 }
 
-/* Numbers spread over the range in which results are normal. */
+/* with: 0 no residual, 1 read, 2 written, 3 in place, 4 from one format to another. */
 static void rmsnorm_case(enum vc_arith core, uint32_t rows, uint32_t H, int types, int with, float offset, uint8_t pre, enum h_data kind) {
     enum vc_dtype tx = floats[types % 3], ty = floats[types / 3 % 3], tr = floats[types / 9 % 3];
     struct vc_contract c = h_contract(VC_OP_RMSNORM, core);
