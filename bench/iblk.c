@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Speed of the iblk matmul rows on this machine's best tier (VLLMC_CPU narrows it): iblk [threads [N K [format]]].
- * M = 1: bytes of the panel per second and the share of a plain read of the same panel; M = 2 … 512, on a few panels: products and sums per second
+ * M = 1: bytes of the panel per second and the share of a plain read of the same panel; M = 2 … 512 (from 9 on with few panels): products and sums per second
  * and the share of a vpmaddubsw loop. Yardstick and kernel alternate; times are the CPU's own of the slowest thread, so
  * that a busy machine disturbs less. Prints the best rate and the median share. */
 #define _GNU_SOURCE
@@ -139,7 +139,7 @@ static void one_format(struct vc_pool *pool, enum vc_tier tier, enum vc_dtype f,
         for (uint32_t k = 0; k < K / block; k++) ((float *)(void *)(x + r * stride + vc_qact_d_at(K)))[k] = 0.01f;
     }
     for (size_t i = 0; i < VC_ARRAY_LEN(rows); i++) {
-        const uint32_t M = rows[i], cols = M == 1 ? N : VC_MIN(N, 64 * parts);
+        const uint32_t M = rows[i], cols = M <= 8 ? N : VC_MIN(N, 64 * parts);
         const struct vc_dims d = { .max_rows = M, .N = cols, .K = K, .in0 = in, .weight = f, .out0 = VC_F32 };
         struct run r = { .pool = pool, .k = vc_kernel_select(vc_cpu_kernels, tier, &c, &d, M) };
         if (!r.k) exit(1);

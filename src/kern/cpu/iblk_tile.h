@@ -83,6 +83,12 @@ VC_INLINE void vc_iblk_start(const int centre, const int mr, const int nr, const
     EACH_I EACH_J s[i][j] = centre ? broadcast(init + i) : VSI(setzero)();
 }
 
+/* One row waits for its weights: ask for the lines of a block this far ahead (prefetch never faults). */
+enum { AHEAD = 5 * 1024 };
+VC_INLINE void vc_iblk_ahead(const uint8_t *p, const size_t bytes) {
+    VC_UNROLL for (size_t i = 0; i < bytes; i += 64) _mm_prefetch((const char *)p + AHEAD + i, _MM_HINT_T0);
+}
+
 /* Blocks of 32. */
 VC_INLINE void vc_iblk_tile_32(const enum vc_dtype f, const int mr, const int nr, const int direct, const struct vc_iblk_tile *t) {
     const int centre = vc_iblk_centre(f);
@@ -94,6 +100,7 @@ VC_INLINE void vc_iblk_tile_32(const enum vc_dtype f, const int mr, const int nr
     for (uint32_t b = 0; b < t->n; b++) {
         vi s[MR][4];
         vf dw[4], mw[4];
+        if (direct) vc_iblk_ahead(w, vc_iblk_block_bytes(f));
         vc_iblk_start(centre, mr, nr, init, s);
         vc_iblk_dots(f, mr, nr, direct, direct ? w + vc_iblk_head(f) : w, q, 0, 8, s);
         EACH_J {
@@ -170,7 +177,9 @@ VC_INLINE void vc_iblk_tile_256(const enum vc_dtype f, const int mr, const int n
             const uint8_t *u = w + vc_iblk_head(f);
             vi sum[MR][4];
             EACH_I EACH_J sum[i][j] = VSI(setzero)();
-            for (int unit = 0; unit < 8; unit++, u += vc_iblk_unit(f), q += 8 * mr, init += subs * mr)
+            vc_iblk_ahead(w, vc_iblk_head(f));
+            for (int unit = 0; unit < 8; unit++, u += vc_iblk_unit(f), q += 8 * mr, init += subs * mr) {
+                vc_iblk_ahead(u, vc_iblk_unit(f));
                 VC_UNROLL for (int h = 0; h < n; h++) {
                     vi s[MR][4];
                     vc_iblk_start(centre, mr, nr, init + h * mr, s);
@@ -180,6 +189,7 @@ VC_INLINE void vc_iblk_tile_256(const enum vc_dtype f, const int mr, const int n
                         EACH_I sum[i][j] = scale_add(sum[i][j], s[i][j], x);
                     }
                 }
+            }
             EACH_I EACH_J store_i(total + (i * nr + j) * VL, sum[i][j]);
         } else {
             int32_t(*scale)[32] = t->own->scale + at * 8 * (uint32_t)subs;
@@ -206,12 +216,15 @@ VC_INLINE void vc_iblk_tile(const enum vc_dtype f, const int mr, const int nr, c
     else vc_iblk_tile_32(f, mr, nr, direct, t);
 }
 
-/* Codes and scales of the n blocks at w (inside a panel) to own. */
+/* Codes and scales of the n blocks at w (inside a panel) to own. Asks for the n blocks after them, which are wanted when
+ * the rows are through with these. */
 VC_INLINE void vc_iblk_unpack(const enum vc_dtype f, const uint8_t *w, uint32_t n, struct vc_iblk_own *own) {
     const int subs = 32 / (int)vc_iblk_sub(f), units = vc_iblk_is_k(f) ? 8 : 1, vecs = 32 / VL;
     const size_t unit_out = (size_t)8 * NR * VL * 4, half = unit_out * n * (size_t)units;
+    const size_t next = n * vc_iblk_block_bytes(f);
     uint8_t *out = own->codes;
     for (uint32_t b = 0; b < n; b++, w += vc_iblk_block_bytes(f)) {
+        for (size_t i = 0; i < vc_iblk_block_bytes(f); i += 64) _mm_prefetch((const char *)w + next + i, _MM_HINT_T1);
         const uint8_t *sc = w + vc_iblk_scales_at(f), *u = w + vc_iblk_head(f);
         VC_UNROLL for (int j = 0; j < vecs; j++) {
             V(storeu_ps)(own->d[b] + j * VL, load_half(w + j * VL * 2));
