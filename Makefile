@@ -16,7 +16,7 @@ configure: tools/setup
 	@[ -f $(BUILD)/build.ninja ] || cmake -S . -B $(BUILD) -G Ninja -DCMAKE_C_COMPILER_LAUNCHER=ccache $(CMAKE_FLAGS) >/dev/null
 
 demo: all
-	@model=$$(tools/get-model smollm2) && set -x && $(BUILD)/vllmc run "$$model" --chat --temperature 0 -n 64 -p "What is the capital of France?"
+	@model=$$(tools/get-model smollm2) && set -x && $(BUILD)/vllmc run "$$model" --chat --temperature 0 -n 64 -p "Name three primary colors."
 
 # Every test but those labelled long. T=name runs the tests whose names match.
 check:
