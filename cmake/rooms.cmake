@@ -10,6 +10,12 @@ function(vc_room name path)
   set(FILES "")
   include(${CMAKE_SOURCE_DIR}/src/${path}/files.cmake)
   list(TRANSFORM FILES PREPEND ${CMAKE_SOURCE_DIR}/src/${path}/)
+  foreach(f ${FILES}) # SHARED-TREE
+    if(NOT EXISTS ${f}) # SHARED-TREE
+      message(STATUS "not there yet: ${f}") # SHARED-TREE
+      list(REMOVE_ITEM FILES ${f}) # SHARED-TREE
+    endif() # SHARED-TREE
+  endforeach() # SHARED-TREE
   add_library(vc_${name} STATIC ${FILES})
   target_link_libraries(vc_${name} PUBLIC ${R_LINK})
 endfunction()
@@ -96,4 +102,7 @@ vc_room(model model LINK vc_prog vc_io)
 vc_room(run run LINK vc_model vc_kv)
 vc_room(api api LINK vc_run vc_text)
 vc_room(lab lab LINK vc_api)
-vc_room(cli cli LINK vc_lab PkgConfig::EDIT)
+vc_room(cli cli LINK vc_api $<TARGET_NAME_IF_EXISTS:vc_lab> PkgConfig::EDIT)
+if(TARGET vc_cli AND TARGET vc_lab AND EXISTS ${CMAKE_SOURCE_DIR}/src/lab/lab_main.c)
+  target_compile_definitions(vc_cli PRIVATE VC_HAVE_LAB=1)
+endif()

@@ -29,6 +29,11 @@
 #define VC_HAVE_TARGET_AVX2_FMA 0
 #endif
 
+/* A function compiled for an instruction set whatever the flags of its file: to be called only where the CPU has it. */
+#define VC_TARGET(isa) __attribute__((target(isa)))
+/* The value is computed here, whatever is done with it. */
+#define VC_KEEP(x) __asm__ volatile("" : : "g"(x) : "memory")
+
 #define VC_CAT2(a, b) a##b
 #define VC_CAT(a, b) VC_CAT2(a, b)
 #define VC_MIN(a, b) ((a) < (b) ? (a) : (b))

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * command_text.c: the table of commands with their longer texts and examples. */
+#include <string.h>
+
+#include "cli/cli.h"
+
+static const char *const about[CLI_NUM_COMMANDS] = {
+    [CLI_RUN] = "The text goes to standard output as it is made. With --json one object is printed at the end: model, "
+                "prompt_token_ids, token_ids, text, finish_reason, logprobs, timings; with --n above 1 also choices. "
+                "Default sampling is the model's own (generation_config.json). Ctrl-C ends the answer; the exit code is then 130.",
+    [CLI_CHAT] = "Each line is a message; a line that ends in \\ goes on, and \"\"\" begins and ends a message of several lines. "
+                 "Ctrl-C stops an answer, Ctrl-D or /quit leaves. Commands: /help /system [TEXT] /reset /save FILE /stats /quit. "
+                 "Where the model states no sampling of its own, temperature 0.7 and top-p 0.95 are used.",
+    [CLI_BATCH] = "Each request is {\"custom_id\", \"method\": \"POST\", \"url\": \"/v1/chat/completions\" or \"/v1/completions\", \"body\"}; "
+                  "each result is {\"id\", \"custom_id\", \"response\": {\"status_code\", \"request_id\", \"body\"}, \"error\"}, in the order in which "
+                  "requests finish. A result is written whole and synced to disk, so that after a crash the same command goes on where it was. "
+                  "A request that cannot be honoured gets a result with status code 400 and the number of its line.",
+    [CLI_INSPECT] = "Works on any GGUF file (split files: the first part), safetensors file or model folder, also of architectures that this "
+                    "program cannot run.",
+    [CLI_TOKENIZE] = "Loads the vocabulary alone. Without text, standard input is read.",
+    [CLI_INFO] = "Without MODEL: version, CPU, instruction sets and the tier in use, threads, memory. With MODEL: also its sizes, and with "
+                 "--plan each op with its formats, rounding slots and kernels. VLLMC_CPU=portable|avx2|avx512 narrows the instruction sets.",
+    [CLI_BENCH] = "Random prompts, end of text ignored, prefix cache off. Decode is measured while all requests run. The limits are measured in "
+                  "the same run: bytes per second read by all threads from a buffer larger than the caches, and the arithmetic peak of the "
+                  "instructions that the model's matrix products use.",
+    [CLI_LAB] = "Run 'vllmc lab --help' for its commands.",
+};
+
+static const char *const examples[CLI_NUM_COMMANDS] = {
+    [CLI_RUN] = "vllmc run model.gguf -p 'The capital of France is' -n 16 --temperature 0\tgreedy continuation\n"
+                "vllmc run model.gguf --chat -p 'Write a haiku about the sea.'\tthrough the chat template\n"
+                "git diff | vllmc run ./model-folder --chat --system 'Review this change.' -\tprompt from standard input\n"
+                "vllmc run model.gguf --prompt-ids 1,2,3 -n 8 --logprobs 2 --json\tids in, JSON out",
+    [CLI_CHAT] = "vllmc chat model.gguf --system 'You are terse.'\twith a system message\n"
+                 "vllmc model.gguf\tthe same, short",
+    [CLI_BATCH] = "vllmc batch model.gguf -i requests.jsonl -o results.jsonl\tstart, or go on after a crash",
+    [CLI_INSPECT] = "vllmc inspect model.gguf\tsummary\n"
+                    "vllmc inspect ./model-folder --tensors --json\teverything, for scripts",
+    [CLI_TOKENIZE] = "vllmc tokenize model.gguf 'Hello, world'\tids, pieces, places in the text\n"
+                     "vllmc tokenize model.gguf --decode 1,2,3\tback to text",
+    [CLI_INFO] = "vllmc info\tthis machine\n"
+                 "vllmc info model.gguf --plan\twhich kernel runs each op",
+    [CLI_BENCH] = "vllmc bench model.gguf -p 512 -n 128 -c 1,8,32\ttable on a terminal\n"
+                  "vllmc bench model.gguf --csv -r 3\tfor a spreadsheet",
+    [CLI_HELP] = "vllmc help run\toptions of one command\n"
+                 "vllmc help --bash > /etc/bash_completion.d/vllmc\tcompletion",
+};
+
+#define CLI_COMMAND(id, name, usage, text) [CLI_##id] = { #name, usage, text, cli_##name },
+static const struct cli_command rows[CLI_NUM_COMMANDS] = {
+#include "cli/commands.def"
+};
+#undef CLI_COMMAND
+
+const struct cli_command *cli_command(enum cli_command_id id) { return &rows[id]; }
+const char *cli_command_about(enum cli_command_id id) { return about[id]; }
+const char *cli_command_examples(enum cli_command_id id) { return examples[id]; }
+
+enum cli_command_id cli_command_find(const char *name) {
+    int i = 0;
+    while (i < CLI_NUM_COMMANDS && strcmp(rows[i].name, name) != 0) i++;
+    return (enum cli_command_id)i;
+}
