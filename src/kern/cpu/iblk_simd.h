@@ -18,6 +18,7 @@ enum { VL = 16 };
 VC_INLINE vf load_half(const uint8_t *p) { return _mm512_cvtph_ps(_mm256_loadu_si256((const __m256i *)(const void *)p)); }
 /* Bytes, 16-bit pairs and dwords, widened to the lanes. */
 VC_INLINE vi widen_u16(const uint8_t *p) { return _mm512_cvtepu8_epi16(_mm256_loadu_si256((const __m256i *)(const void *)p)); }
+VC_INLINE vi zero_i(void) { return _mm512_setzero_si512(); }
 VC_INLINE vi load_i(const void *p) { return _mm512_loadu_si512(p); }
 VC_INLINE void store_i(void *p, vi x) { _mm512_storeu_si512(p, x); }
 /* 16-bit lanes; scale_add: a sub-block's sum times its scale (vc_iblk_scale). */
@@ -33,6 +34,7 @@ enum { VL = 8 };
 #define VSI(op) VC_CAT(VC_CAT(_mm256_, op), _si256)
 VC_INLINE vf load_half(const uint8_t *p) { return _mm256_cvtph_ps(_mm_loadu_si128((const __m128i *)(const void *)p)); }
 VC_INLINE vi widen_u16(const uint8_t *p) { return _mm256_cvtepu8_epi16(_mm_loadu_si128((const __m128i *)(const void *)p)); }
+VC_INLINE vi zero_i(void) { return _mm256_setzero_si256(); }
 VC_INLINE vi load_i(const void *p) { return _mm256_loadu_si256((const __m256i *)p); }
 VC_INLINE void store_i(void *p, vi x) { _mm256_storeu_si256((__m256i *)p, x); }
 /* 16-bit lanes; scale_add: a sub-block's sum times its scale (vc_iblk_scale). */
@@ -50,7 +52,7 @@ VC_INLINE vi broadcast(const void *p) {
 /* Codes of k group g (4 k) of the unit at u, unsigned (but Q8_0 on AVX2); u points at the first column of the vector. */
 VC_INLINE vi vc_iblk_codes(const enum vc_dtype f, const uint8_t *u, const int g) {
     if (f == VC_Q8_0) return VC_TIER_LEVEL == 1 ? VSI(xor)(load_i(u + g * 128), V(set1_epi8)(-128)) : load_i(u + g * 128);
-    vi code = VSI(setzero)();
+    vi code = zero_i();
     if (vc_iblk_nibbles(f)) {
         code = load_i(u + (g & 3) * 128);
         if (g >= 4) code = shift_right(code, 4);

@@ -80,7 +80,7 @@ VC_INLINE void vc_iblk_dots(const enum vc_dtype f, const int mr, const int nr, c
 }
 
 VC_INLINE void vc_iblk_start(const int centre, const int mr, const int nr, const uint32_t *init, vi s[MR][4]) {
-    EACH_I EACH_J s[i][j] = centre ? broadcast(init + i) : VSI(setzero)();
+    EACH_I EACH_J s[i][j] = centre ? broadcast(init + i) : zero_i();
 }
 
 /* One row waits for its weights: ask for the lines of a block this far ahead (prefetch never faults). */
@@ -150,7 +150,7 @@ VC_INLINE void vc_iblk_finish(const enum vc_dtype f, const int mr, const int nr,
             const vf da = V(set1_ps)(d[i]);
             vf c = V(fmadd_ps)(V(mul_ps)(dw, da), V(cvtepi32_ps)(load_i(total + (i * nr + j) * VL)), V(loadu_ps)(y));
             if (vc_iblk_has_min(f)) {
-                vi m = VSI(setzero)();
+                vi m = zero_i();
                 VC_UNROLL for (int p = 0; p < pairs; p++) {
                     const vi x = direct ? vc_iblk_mins(f, sc, p, j * VL) : load_i(t->own->mins[(int)at * pairs + p] + t->c0 + j * VL);
                     m = dot_16(m, x, broadcast(aux + p * mr + i));
@@ -176,7 +176,7 @@ VC_INLINE void vc_iblk_tile_256(const enum vc_dtype f, const int mr, const int n
         if (direct) {
             const uint8_t *u = w + vc_iblk_head(f);
             vi sum[MR][4];
-            EACH_I EACH_J sum[i][j] = VSI(setzero)();
+            EACH_I EACH_J sum[i][j] = zero_i();
             vc_iblk_ahead(w, vc_iblk_head(f));
             for (int unit = 0; unit < 8; unit++, u += vc_iblk_unit(f), q += 8 * mr, init += subs * mr) {
                 vc_iblk_ahead(u, vc_iblk_unit(f));
@@ -193,7 +193,7 @@ VC_INLINE void vc_iblk_tile_256(const enum vc_dtype f, const int mr, const int n
             EACH_I EACH_J store_i(total + (i * nr + j) * VL, sum[i][j]);
         } else {
             int32_t(*scale)[32] = t->own->scale + at * 8 * (uint32_t)subs;
-            EACH_I EACH_J store_i(total + (i * nr + j) * VL, VSI(setzero)());
+            EACH_I EACH_J store_i(total + (i * nr + j) * VL, zero_i());
             for (int sub = 0; sub < 8 * n; sub++, q += 8 / n * mr, init += centre ? mr : 0) {
                 vi s[MR][4];
                 vc_iblk_start(centre, mr, nr, init, s);
