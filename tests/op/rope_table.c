@@ -32,7 +32,7 @@ static struct vc_rope_params params(const json_t *j, float *shorts, float *longs
 }
 
 static void test_tables(void **state) {
-    struct vec_file f;
+    struct vec_file f = { 0 };
     struct vec args, torch;
     size_t words = 0, bad = 0;
     (void)state;

@@ -57,7 +57,7 @@ static inline bool vec_get(const struct vec_file *f, int c, const char *name, st
     return true;
 }
 static inline struct vec vec_need(const struct vec_file *f, int c, const char *name) {
-    struct vec v;
+    struct vec v = { 0 };
     if (!vec_get(f, c, name, &v)) fail_msg("c%d.%s is missing", c, name);
     return v;
 }

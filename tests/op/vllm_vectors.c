@@ -60,7 +60,7 @@ static void norm_case(const struct vec_file *f, int c, const struct vec *x, int 
     equal("head norm", c, call.out[0].data, &want, 2);
 }
 static void test_norm(void **state) {
-    struct vec_file f;
+    struct vec_file f = { 0 };
     struct vec x;
     (void)state;
     if (!vec_open(&f, "vllm-cpu/norm.safetensors")) return;
@@ -71,7 +71,7 @@ static void test_norm(void **state) {
 }
 
 static void test_rope(void **state) {
-    struct vec_file f;
+    struct vec_file f = { 0 };
     struct vec args;
     (void)state;
     if (!vec_open(&f, "vllm-cpu/rope.safetensors")) return;
@@ -118,7 +118,7 @@ static void test_unary(void **state) {
     static const struct { const char *name; enum vc_act act; uint32_t cols; } acts[] = {
         { "silu", VC_ACT_SILU, 65536 }, { "gelu_tanh", VC_ACT_GELU_TANH, 65536 }, { "gelu_tanh_tail", VC_ACT_GELU_TANH, 1 },
     };
-    struct vec_file f;
+    struct vec_file f = { 0 };
     (void)state;
     if (!vec_open(&f, "vllm-cpu/unary.safetensors")) return;
     uint16_t *x = malloc(2 * 65536 * 2), *y = malloc(65536 * 2);
@@ -149,7 +149,7 @@ static void test_unary(void **state) {
 }
 
 static void test_router(void **state) {
-    struct vec_file f;
+    struct vec_file f = { 0 };
     struct vec logits;
     (void)state;
     if (!vec_open(&f, "vllm-cpu/router.safetensors")) return;
