@@ -10,12 +10,6 @@ function(vc_room name path)
   set(FILES "")
   include(${CMAKE_SOURCE_DIR}/src/${path}/files.cmake)
   list(TRANSFORM FILES PREPEND ${CMAKE_SOURCE_DIR}/src/${path}/)
-  foreach(f ${FILES}) # SHARED-TREE
-    if(NOT EXISTS ${f}) # SHARED-TREE
-      message(STATUS "not there yet: ${f}") # SHARED-TREE
-      list(REMOVE_ITEM FILES ${f}) # SHARED-TREE
-    endif() # SHARED-TREE
-  endforeach() # SHARED-TREE
   add_library(vc_${name} STATIC ${FILES})
   target_link_libraries(vc_${name} PUBLIC ${R_LINK})
 endfunction()
