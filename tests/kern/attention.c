@@ -123,7 +123,7 @@ static void formats_and_slots(void **state) {
     static const enum vc_dtype t[] = { VC_F32, VC_BF16, VC_F16 };
     static const struct shape some[] = { { 64, 3, 1, 16, 0, 0, { { 3, 70 } } }, { 40, 7, 1, 16, 20, 15, { { 2, 40 } } } };
     for (int i = 0; i < 27; i++) {
-        struct formats f = { t[i % 3], t[i / 3 % 3], t[i / 9], t[(i + 1) % 3], t[i / 2 % 3], H_NORMAL };
+        struct formats f = { t[i % 3], t[i / 3 % 3], t[i / 9], (uint8_t)t[(i + 1) % 3], (uint8_t)t[i / 2 % 3], H_NORMAL };
         run(&some[i % 2], &f);
         f.score = f.prob = VC_F32;
         run(&some[i % 2], &f);

@@ -17,9 +17,10 @@
 
 enum { VC_AT_KEYS = VC_ATTN_TILE };
 
-/* Vectors of 16 lanes beside each other in a register tile of mr rows: about 12 accumulators of the machine. */
+/* Vectors of 16 lanes beside each other in a register tile of mr rows: 8 to 12 accumulators of the machine where the
+ * registers allow it, enough to hide the latency of the fma. */
 #if VC_TIER_LEVEL == 2
-#define VC_AT_NV(mr) 4
+#define VC_AT_NV(mr) ((mr) <= 3 ? 4 : 2)
 #elif VC_TIER_LEVEL == 1
 #define VC_AT_NV(mr) ((mr) == 1 ? 4 : (mr) == 2 ? 2 : 1)
 #else
