@@ -42,7 +42,7 @@ static vc_status load_seq(struct lab_gate *g, const char *entry, vc_err *err) {
     s->row1 = rows;
     *last = argmax(s->rows + (size_t)(rows - 1) * g->vocab, g->vocab);
     s->tokens = s->truth_tokens = last;
-    s->step[0].truth.row = s->step[0].ref.row = s->rows + (size_t)(rows - 1) * g->vocab;
+    s->step[0].truth.row = s->rows + (size_t)(rows - 1) * g->vocab;
     return lab_member(g, s, last, err);
 }
 
