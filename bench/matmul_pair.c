@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Speed of the pair matmul rows on this machine's best tier (VLLMC_CPU narrows it), all threads or as many as argument 1 says.
- * Every repetition also runs the yardstick: a chain-free fma loop (M > 1) or a plain read of the same panel (M = 1), so
- * that the shares hold on a machine that others use too. Prints the best of each. */
+ * Speed of the pair matmul rows on this machine's best tier (VLLMC_CPU narrows it), all threads or as many as argument
+ * 1 says. Every repetition also runs the yardstick: a chain-free fma loop (M > 1) or a plain read of the same panel (M
+ * = 1), so that the shares hold on a machine that others use too. Prints the best of each. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -29,9 +29,21 @@ VC_TARGET_AVX2_FMA static void peak(void *ctx, uint32_t part, uint32_t parts) {
     const __m256 x = _mm256_set1_ps(0.999f), y = _mm256_set1_ps(0.001f);
     __m256 a0 = y, a1 = y, a2 = y, a3 = y, a4 = y, a5 = y, a6 = y, a7 = y, a8 = y, a9 = y;
 #define STEP(a) a = _mm256_fmadd_ps(a, x, y)
-    for (int s = 0; s < PEAK_STEPS; s++) { STEP(a0); STEP(a1); STEP(a2); STEP(a3); STEP(a4); STEP(a5); STEP(a6); STEP(a7); STEP(a8); STEP(a9); }
+    for (int s = 0; s < PEAK_STEPS; s++) {
+        STEP(a0);
+        STEP(a1);
+        STEP(a2);
+        STEP(a3);
+        STEP(a4);
+        STEP(a5);
+        STEP(a6);
+        STEP(a7);
+        STEP(a8);
+        STEP(a9);
+    }
 #undef STEP
-    a0 = _mm256_add_ps(_mm256_add_ps(_mm256_add_ps(a0, a1), _mm256_add_ps(a2, a3)), _mm256_add_ps(_mm256_add_ps(a4, a5), _mm256_add_ps(a6, a7)));
+    a0 = _mm256_add_ps(_mm256_add_ps(_mm256_add_ps(a0, a1), _mm256_add_ps(a2, a3)),
+                       _mm256_add_ps(_mm256_add_ps(a4, a5), _mm256_add_ps(a6, a7)));
     sinks[part % 64] += _mm256_cvtss_f32(_mm256_add_ps(a0, _mm256_add_ps(a8, a9)));
 }
 #else
@@ -50,7 +62,9 @@ static void read_all(void *ctx, uint32_t part, uint32_t parts) {
     const struct bytes *b = ctx;
     uint64_t lo, hi, s[8] = { 0 };
     vc_share(b->n, 64, part, parts, &lo, &hi);
-    for (const uint64_t *q = (const uint64_t *)(const void *)(b->p + lo), *e = (const uint64_t *)(const void *)(b->p + hi); q + 8 <= e; q += 8)
+    for (const uint64_t *q = (const uint64_t *)(const void *)(b->p + lo),
+                        *e = (const uint64_t *)(const void *)(b->p + hi);
+         q + 8 <= e; q += 8)
         for (int i = 0; i < 8; i++) s[i] += q[i];
     for (int i = 0; i < 8; i++) sinks[part % 64] += (float)s[i];
 }
@@ -78,7 +92,8 @@ static struct vc_view view(enum vc_dtype t, uint32_t rows, uint32_t cols) {
     return v;
 }
 
-static void measure(struct vc_pool *pool, enum vc_tier tier, enum vc_dtype x, enum vc_dtype w, uint32_t N, uint32_t K, const uint32_t *Ms, int n) {
+static void measure(struct vc_pool *pool, enum vc_tier tier, enum vc_dtype x, enum vc_dtype w, uint32_t N, uint32_t K,
+                    const uint32_t *Ms, int n) {
     uint64_t rng = 5;
     const struct vc_packer *pk = vc_packer_select(vc_cpu_packers, VC_OP_MATMUL, VC_ARITH_PAIR, w);
     const size_t bytes = pk->bytes(w, N, K);
@@ -88,7 +103,8 @@ static void measure(struct vc_pool *pool, enum vc_tier tier, enum vc_dtype x, en
     memset(wv.data, 0, bytes);
     double t0 = vc_now();
     pk->pack(&(struct vc_pack_job){ .src = w, .panel = w, .raw = wv.raw, .rows = N, .K = K, .N = N, .dst = wv.data });
-    printf("%s x %s, N %u K %u (packed at %.1f GB/s, one thread)\n", vc_dtype_name(x), vc_dtype_name(w), N, K, (double)bytes / (vc_now() - t0) * 1e-9);
+    printf("%s x %s, N %u K %u (packed at %.1f GB/s, one thread)\n", vc_dtype_name(x), vc_dtype_name(w), N, K,
+           (double)bytes / (vc_now() - t0) * 1e-9);
     for (int i = 0; i < n; i++) {
         struct vc_contract c = { .op = VC_OP_MATMUL, .core = VC_ARITH_PAIR };
         struct vc_dims d = { .max_rows = Ms[i], .N = N, .K = K, .in0 = x, .weight = w, .out0 = x };
@@ -105,8 +121,9 @@ static void measure(struct vc_pool *pool, enum vc_tier tier, enum vc_dtype x, en
             a = vc_now(), vc_pool_run(pool, read_all, &all), a = vc_now() - a, best_read = fmin(best_read, a);
             a = vc_now(), vc_pool_run(pool, run_kernel, &r), a = vc_now() - a, best = fmin(best, a);
         }
-        printf("  M %4u  %-32s %8.3f ms  %7.1f Gflop/s  %6.1f GB/s  %5.1f %% of fma peak  %5.1f %% of read\n", Ms[i], r.k->name, best * 1e3, flops / best * 1e-9,
-               (double)bytes / best * 1e-9, 100 * flops / best / (peak_flops / best_fma), 100 * best_read / best);
+        printf("  M %4u  %-32s %8.3f ms  %7.1f Gflop/s  %6.1f GB/s  %5.1f %% of fma peak  %5.1f %% of read\n", Ms[i],
+               r.k->name, best * 1e3, flops / best * 1e-9, (double)bytes / best * 1e-9,
+               100 * flops / best / (peak_flops / best_fma), 100 * best_read / best);
         fflush(stdout);
         free(r.call.scratch), free(r.call.in[0].data), free(r.call.out[0].data);
     }
@@ -128,7 +145,8 @@ int main(int argc, char **argv) {
         uint32_t Ms[32];
         int m = 0;
         for (int i = 6; i < argc && m < 32; i++) Ms[m++] = (uint32_t)atoi(argv[i]);
-        measure(pool, tier, vc_dtype_by_name(argv[2]), vc_dtype_by_name(argv[3]), (uint32_t)atoi(argv[4]), (uint32_t)atoi(argv[5]), m ? Ms : all, m ? m : n);
+        measure(pool, tier, vc_dtype_by_name(argv[2]), vc_dtype_by_name(argv[3]), (uint32_t)atoi(argv[4]),
+                (uint32_t)atoi(argv[5]), m ? Ms : all, m ? m : n);
     } else {
         measure(pool, tier, VC_BF16, VC_BF16, 8192, 2048, all, n);
         measure(pool, tier, VC_BF16, VC_BF16, 2048, 8192, all, n);

@@ -46,18 +46,18 @@ static void run(struct shape s, struct mix m) {
     }
     call.out[0] = h_view(m.y, s.M, s.N, m.bias ? 8 : 0);
     struct vc_dims d = { .max_rows = s.M, .N = s.N, .K = s.K, .in0 = m.x, .weight = m.w, .out0 = m.y, .args = &args };
-    snprintf(what, sizeof what, "%s x %s -> %s, M %u N %u K %u, %s by %s", vc_dtype_name(m.x), vc_dtype_name(m.w), vc_dtype_name(m.y), s.M, s.N, s.K,
-             h_data_name(m.xd), h_data_name(m.wd));
+    snprintf(what, sizeof what, "%s x %s -> %s, M %u N %u K %u, %s by %s", vc_dtype_name(m.x), vc_dtype_name(m.w),
+             vc_dtype_name(m.y), s.M, s.N, s.K, h_data_name(m.xd), h_data_name(m.wd));
     assert_true(h_check(&call, &d, what) >= 2);
     h_free_all();
 }
 
 static const struct shape shapes[] = {
-    { 1, 1, 1 }, { 1, 16, 2 }, { 1, 64, 512 }, { 1, 65, 513 }, { 1, 130, 1027 }, { 1, 208, 2050 },
-    { 2, 15, 3 }, { 2, 64, 64 }, { 2, 97, 1025 }, { 3, 33, 17 }, { 3, 128, 1024 }, { 4, 63, 255 }, { 4, 17, 1537 },
-    { 5, 48, 256 }, { 6, 100, 257 }, { 7, 81, 300 }, { 8, 64, 130 }, { 8, 40, 1100 },
-    { 9, 65, 64 }, { 10, 16, 2049 }, { 11, 31, 514 }, { 12, 64, 256 }, { 13, 130, 70 }, { 17, 47, 511 }, { 40, 20, 600 },
-    { 251, 3, 33 }, { 253, 17, 40 }, { 300, 2, 270 }, { 509, 1, 12 },
+    { 1, 1, 1 },     { 1, 16, 2 },     { 1, 64, 512 },  { 1, 65, 513 },  { 1, 130, 1027 }, { 1, 208, 2050 },
+    { 2, 15, 3 },    { 2, 64, 64 },    { 2, 97, 1025 }, { 3, 33, 17 },   { 3, 128, 1024 }, { 4, 63, 255 },
+    { 4, 17, 1537 }, { 5, 48, 256 },   { 6, 100, 257 }, { 7, 81, 300 },  { 8, 64, 130 },   { 8, 40, 1100 },
+    { 9, 65, 64 },   { 10, 16, 2049 }, { 11, 31, 514 }, { 12, 64, 256 }, { 13, 130, 70 },  { 17, 47, 511 },
+    { 40, 20, 600 }, { 251, 3, 33 },   { 253, 17, 40 }, { 300, 2, 270 }, { 509, 1, 12 },
 };
 
 static void all_formats_and_shapes(void **state) {
@@ -118,16 +118,20 @@ static void overflowing_products(void **state) {
     }
 }
 
-/* Panels in another format than the checkpoint: cast, or decoded to f32; the reference then reads the panel's values. */
+/* Panels in another format than the checkpoint: cast, or decoded to f32; the reference then reads the panel's values.
+ */
 static void packing_casts(void **state) {
     (void)state;
-    static const struct { enum vc_dtype src, panel; } cases[] = {
-        { VC_F32, VC_BF16 }, { VC_F32, VC_F16 }, { VC_F16, VC_F32 }, { VC_BF16, VC_F32 }, { VC_Q8_0, VC_F32 }, { VC_Q4_1, VC_F32 }, { VC_Q4_K, VC_F32 }, { VC_Q6_K, VC_F32 },
+    static const struct { enum vc_dtype src, panel;
+    } cases[] = {
+        { VC_F32, VC_BF16 }, { VC_F32, VC_F16 },  { VC_F16, VC_F32 },  { VC_BF16, VC_F32 },
+        { VC_Q8_0, VC_F32 }, { VC_Q4_1, VC_F32 }, { VC_Q4_K, VC_F32 }, { VC_Q6_K, VC_F32 },
     };
     for (size_t i = 0; i < VC_ARRAY_LEN(cases); i++) {
         const uint32_t N = 37, K = vc_dtype_info(cases[i].src)->block == 1 ? 331 : 768;
         struct vc_contract c = h_contract(VC_OP_MATMUL, VC_ARITH_PAIR);
-        struct vc_view plain = h_view(VC_F32, N, K, 0), src = h_view(cases[i].src, N, K, 0), panel = h_view(cases[i].panel, N, K, 0);
+        struct vc_view plain = h_view(VC_F32, N, K, 0), src = h_view(cases[i].src, N, K, 0),
+                       panel = h_view(cases[i].panel, N, K, 0);
         h_fill(&plain, H_NORMAL, &rng);
         assert_true(vc_encode(cases[i].src, plain.raw, (uint64_t)N * K, src.data));
         assert_true(vc_decode(cases[i].src, src.raw, (uint64_t)N * K, plain.data));
@@ -136,7 +140,7 @@ static void packing_casts(void **state) {
         call.in[0] = h_view(VC_F32, 4, K, 0);
         h_fill(&call.in[0], H_NORMAL, &rng);
         call.in[1] = panel;
-        if (vc_dtype_info(cases[i].src)->block > 1) call.in[1] = src;     /* the reference decodes block formats itself */
+        if (vc_dtype_info(cases[i].src)->block > 1) call.in[1] = src; /* the reference decodes block formats itself */
         call.in[1].data = panel_of(&src, cases[i].panel);
         call.out[0] = h_view(VC_F32, 4, N, 0);
         struct vc_dims d = { .max_rows = 4, .N = N, .K = K, .in0 = VC_F32, .weight = cases[i].panel, .out0 = VC_F32 };

@@ -34,7 +34,9 @@ static void linear(void **state) {
     for (; vec_get(&f, n, "x", &x); n++) {
         const struct vec w = vec_need(&f, n, "w"), out = vec_need(&f, n, "out");
         const uint32_t M = x.dim[0], K = x.dim[1], N = w.dim[0];
-        struct vc_op_call call = { .contract = &c, .in = { vec_view(&x, VC_BF16, K), vec_view(&w, VC_BF16, K) }, .out = { words(M, N) } };
+        struct vc_op_call call = { .contract = &c,
+                                   .in = { vec_view(&x, VC_BF16, K), vec_view(&w, VC_BF16, K) },
+                                   .out = { words(M, N) } };
         if (vec_get(&f, n, "bias", &bias)) {
             const struct vec wide = vec_widen(&bias);
             call.in[2] = vec_view(&wide, VC_F32, N);
@@ -67,11 +69,16 @@ static void fused_moe(void **state) {
     size_t compared = 0;
     int n = 0;
     for (; vec_get(&f, n, "x", &x); n++) {
-        const struct vec w13 = vec_need(&f, n, "w13"), w2 = vec_need(&f, n, "w2"), weights = vec_need(&f, n, "weights"), ids = vec_need(&f, n, "ids"), out = vec_need(&f, n, "out");
+        const struct vec w13 = vec_need(&f, n, "w13"), w2 = vec_need(&f, n, "w2"), weights = vec_need(&f, n, "weights"),
+                         ids = vec_need(&f, n, "ids"), out = vec_need(&f, n, "out");
         const uint32_t T = x.dim[0], H = x.dim[1], E = w13.dim[0], I = w2.dim[2], k = ids.dim[1];
         const struct vc_moe_args args = { E, k, I, VC_ACT_SILU, 0, 0 };
-        struct vc_op_call call = { .contract = &c, .args = &args, .out = { words(T, H) },
-            .in = { vec_view(&x, VC_BF16, H), vec_view(&ids, VC_I32, k), vec_view(&weights, VC_F32, k), vec_view(&w13, VC_BF16, H), vec_view(&w2, VC_BF16, I) } };
+        struct vc_op_call call = { .contract = &c,
+                                   .args = &args,
+                                   .out = { words(T, H) },
+                                   .in = { vec_view(&x, VC_BF16, H), vec_view(&ids, VC_I32, k),
+                                           vec_view(&weights, VC_F32, k), vec_view(&w13, VC_BF16, H),
+                                           vec_view(&w2, VC_BF16, I) } };
         call.in[3].rows = 2 * I;
         call.in[4].rows = H;
         ref(&call);

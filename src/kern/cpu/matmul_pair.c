@@ -33,8 +33,16 @@ static struct row_source rows_of(const struct vc_view *x) {
 
 static struct pair_job job_of(const struct vc_op_call *c, enum vc_dtype panel, int dp) {
     const struct vc_view *x = &c->in[0], *w = &c->in[1];
-    struct pair_job j = { .format = panel, .order = ODD_FIRST, .packed_bf16 = dp, .M = x->rows, .N = w->rows,
-                          .kp = vc_panel_kp(x->cols), .kblock = vc_kblock(x->cols), .w = w->data, .done = store, .ctx = c };
+    struct pair_job j = { .format = panel,
+                          .order = ODD_FIRST,
+                          .packed_bf16 = dp,
+                          .M = x->rows,
+                          .N = w->rows,
+                          .kp = vc_panel_kp(x->cols),
+                          .kblock = vc_kblock(x->cols),
+                          .w = w->data,
+                          .done = store,
+                          .ctx = c };
     VC_K(vc_pair_choose)(&j, x->dtype);
     return j;
 }

@@ -14,9 +14,12 @@ static size_t down_floats(uint32_t P, uint32_t H) {
 }
 /* Floats of a part's memory behind its lists. */
 static size_t own_floats(uint32_t P, uint32_t H) {
-    return LOOP_FLOATS + VC_MAX(floats16(MOE_ROWS * vc_panel_kp(H)) + MOE_ROWS * (GATE_COLS + UP_COLS), floats16(down_floats(P, H)));
+    return LOOP_FLOATS +
+           VC_MAX(floats16(MOE_ROWS * vc_panel_kp(H)) + MOE_ROWS * (GATE_COLS + UP_COLS), floats16(down_floats(P, H)));
 }
-static size_t own_bytes(uint32_t E, uint32_t P, uint32_t H) { return moe_lists(E, P) + own_floats(P, H) * sizeof(float); }
+static size_t own_bytes(uint32_t E, uint32_t P, uint32_t H) {
+    return moe_lists(E, P) + own_floats(P, H) * sizeof(float);
+}
 
 struct part { struct moe m; float *loop, *own, *hidden; };
 static struct part part_of(const struct vc_op_call *c, uint32_t part, uint32_t parts, int sort) {
@@ -34,22 +37,33 @@ static struct part part_of(const struct vc_op_call *c, uint32_t part, uint32_t p
 struct keep { float *out; size_t width; uint32_t n0; };
 static void keep(const struct pair_job *j, uint32_t r0, uint32_t r1, uint32_t n0, uint32_t n1, float *tot) {
     const struct keep *k = j->ctx;
-    for (uint32_t r = r0; r < r1; r++) memcpy(k->out + r * k->width + (n0 - k->n0), tot + (size_t)(r - r0) * VC_PANEL_COLS, (n1 - n0) * sizeof(float));
+    for (uint32_t r = r0; r < r1; r++)
+        memcpy(k->out + r * k->width + (n0 - k->n0), tot + (size_t)(r - r0) * VC_PANEL_COLS, (n1 - n0) * sizeof(float));
 }
 
 /* The product of M rows of expert e with weight `in`. */
-static struct pair_job job_of(const struct part *p, int in, uint32_t e, uint32_t M, uint32_t K, enum vc_dtype x, const struct keep *k) {
+static struct pair_job job_of(const struct part *p, int in, uint32_t e, uint32_t M, uint32_t K, enum vc_dtype x,
+                              const struct keep *k) {
     const struct vc_op_call *c = p->m.c;
     const int pair = c->contract->core == VC_ARITH_PAIR;
     const size_t stride = in == 3 ? p->m.a->stride13 : p->m.a->stride2, kp = vc_panel_kp(K);
-    struct pair_job j = { .format = c->in[in].dtype, .order = pair ? ODD_FIRST : ASCENDING, .M = M, .N = c->in[in].rows, .kp = kp,
-                          .kblock = pair ? vc_kblock(K) : kp, .w = (const char *)c->in[in].data + e * stride, .scratch = p->loop, .done = keep, .ctx = k };
+    struct pair_job j = { .format = c->in[in].dtype,
+                          .order = pair ? ODD_FIRST : ASCENDING,
+                          .M = M,
+                          .N = c->in[in].rows,
+                          .kp = kp,
+                          .kblock = pair ? vc_kblock(K) : kp,
+                          .w = (const char *)c->in[in].data + e * stride,
+                          .scratch = p->loop,
+                          .done = keep,
+                          .ctx = k };
     VC_K(vc_pair_choose)(&j, x);
     return j;
 }
 
 /* Hidden values [n0, n1) of all rows of a chunk, from gate and up, into the packed rows at h. */
-static void pack_hidden(const struct part *p, const struct pair_job *j, const float *gate, const float *up, uint32_t n0, uint32_t n1, float *h) {
+static void pack_hidden(const struct part *p, const struct pair_job *j, const float *gate, const float *up, uint32_t n0,
+                        uint32_t n1, float *h) {
     const size_t kp = vc_panel_kp(p->m.I);
     for (uint32_t t = 0; t < num_tiles(j->M); t++) {
         const uint32_t r0 = tile_row(j->M, t), mr = tile_row(j->M, t + 1) - r0;
@@ -57,7 +71,8 @@ static void pack_hidden(const struct part *p, const struct pair_job *j, const fl
             for (uint32_t n = n0; n < n1; n += 16) {
                 float v[16];
                 const size_t r = r0 + i;
-                vc_vf_store(v, moe_hidden(p->m.c, vc_vf_load(gate + r * GATE_COLS + (n - n0)), vc_vf_load(up + r * UP_COLS + (n - n0))));
+                vc_vf_store(v, moe_hidden(p->m.c, vc_vf_load(gate + r * GATE_COLS + (n - n0)),
+                                          vc_vf_load(up + r * UP_COLS + (n - n0))));
                 for (uint32_t q = 0; q < 16 && n + q < kp; q++)
                     h[packed_at(j->M, kp, r0, mr, (n + q) ^ (uint32_t)j->order) + i] = n + q < p->m.I ? v[q] : 0.0f;
             }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * moe_iblk.c: experts by the iblk core, through the panels and tiles of iblk.h. Each part quantizes the hidden values that it
- * makes, in whole blocks of w2's activation format; rows of x and of the hidden values are int8 (op/qact.h). */
+ * moe_iblk.c: experts by the iblk core, through the panels and tiles of iblk.h. Each part quantizes the hidden values
+ * that it makes, in whole blocks of w2's activation format; rows of x and of the hidden values are int8 (op/qact.h). */
 #include "kern/cpu/moe_plan.h"
 
 #include "kern/cpu/iblk.h"
@@ -8,7 +8,7 @@
 
 vc_op_fn VC_K(vc_quantize), VC_K(vc_moe_iblk_hidden), VC_K(vc_moe_iblk_down);
 
-enum { GU_COLS = 256 };                               /* intermediate columns made at a time: whole blocks of every format */
+enum { GU_COLS = 256 }; /* intermediate columns made at a time: whole blocks of every format */
 
 static size_t acts_bytes(uint32_t H, uint32_t I) { return vc_iblk_acts(MOE_ROWS, VC_MAX(H, I)); }
 static size_t down_bytes(uint32_t P, uint32_t H) {
@@ -35,7 +35,8 @@ static struct part part_of(const struct vc_op_call *c, uint32_t part, uint32_t p
 }
 
 /* Outputs [n0, n1) of expert e with weight `in` into y; n0 a multiple of 32. The rows are arranged in p->acts. */
-static void columns(const struct part *p, struct vc_iblk_job *j, int in, uint32_t e, uint32_t n0, uint32_t n1, float *y, size_t width) {
+static void columns(const struct part *p, struct vc_iblk_job *j, int in, uint32_t e, uint32_t n0, uint32_t n1, float *y,
+                    size_t width) {
     const struct vc_op_call *c = p->m.c;
     const size_t stride = in == 3 ? p->m.a->stride13 : p->m.a->stride2;
     j->panel = (const uint8_t *)c->in[in].data + e * stride + n0 / VC_IBLK_COLS * vc_iblk_panel_bytes(j->weight, j->K);
@@ -64,7 +65,13 @@ static void gate_up(const struct moe *m, void *ctx, uint32_t e, uint32_t b0, uin
     float *gate = (float *)(void *)p->own, *up = gate + (size_t)MOE_ROWS * GU_COLS;
     for (uint32_t at = m->first[e]; at < m->first[e + 1]; at += MOE_ROWS) {
         const uint32_t M = VC_MIN((uint32_t)MOE_ROWS, m->first[e + 1] - at);
-        struct vc_iblk_job j = { .weight = c->in[3].dtype, .out = VC_F32, .M = M, .K = m->H, .x = c->in[0].data, .x_stride = c->in[0].stride, .x_rows = m->token + at };
+        struct vc_iblk_job j = { .weight = c->in[3].dtype,
+                                 .out = VC_F32,
+                                 .M = M,
+                                 .K = m->H,
+                                 .x = c->in[0].data,
+                                 .x_stride = c->in[0].stride,
+                                 .x_rows = m->token + at };
         VC_K(vc_iblk_rows)(&j, p->acts, 0, M);
         for (uint32_t b = b0; b < b1; b++) {
             const uint32_t n0 = b * GU_COLS, n1 = VC_MIN(n0 + GU_COLS, m->I);
@@ -72,7 +79,8 @@ static void gate_up(const struct moe *m, void *ctx, uint32_t e, uint32_t b0, uin
             columns(p, &j, 3, e, m->I + n0, m->I + n1, up, GU_COLS);
             for (uint32_t r = 0; r < M; r++) {
                 float *g = gate + (size_t)r * GU_COLS, *u = up + (size_t)r * GU_COLS;
-                for (uint32_t i = 0; i < n1 - n0; i += 16) vc_vf_store(g + i, moe_hidden(c, vc_vf_load(g + i), vc_vf_load(u + i)));
+                for (uint32_t i = 0; i < n1 - n0; i += 16)
+                    vc_vf_store(g + i, moe_hidden(c, vc_vf_load(g + i), vc_vf_load(u + i)));
                 quantize(p, g, n0, n1, p->hidden + (at + r) * p->stride);
             }
         }
@@ -96,7 +104,12 @@ void VC_K(vc_moe_iblk_down)(const struct vc_op_call *c, uint32_t part, uint32_t 
         for (uint32_t e = 0; e < m->a->num_experts; e++)
             for (uint32_t at = m->first[e]; at < m->first[e + 1]; at += MOE_ROWS) {
                 const uint32_t M = VC_MIN((uint32_t)MOE_ROWS, m->first[e + 1] - at);
-                struct vc_iblk_job j = { .weight = c->in[4].dtype, .out = VC_F32, .M = M, .K = m->I, .x = p.hidden + at * p.stride, .x_stride = p.stride };
+                struct vc_iblk_job j = { .weight = c->in[4].dtype,
+                                         .out = VC_F32,
+                                         .M = M,
+                                         .K = m->I,
+                                         .x = p.hidden + at * p.stride,
+                                         .x_stride = p.stride };
                 VC_K(vc_iblk_rows)(&j, p.acts, 0, M);
                 columns(&p, &j, 4, e, c0, c1, down + (size_t)at * cols, cols);
             }

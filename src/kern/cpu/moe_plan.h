@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
- * moe_plan.h: what the expert kernels share. The (token, choice) pairs are sorted by expert (counting sort, stable: every part
- * does it for itself); an expert's rows are taken in chunks of MOE_ROWS. Phase 0 makes the hidden values of all pairs, each
- * part for a share of (expert, columns); phase 1 gives each part output columns of all tokens, so that it can add them up
- * itself. Neither the grouping nor the shares enter a result: every output is its own chain.
+ * moe_plan.h: what the expert kernels share. The (token, choice) pairs are sorted by expert (counting sort, stable:
+ * every part does it for itself); an expert's rows are taken in chunks of MOE_ROWS. Phase 0 makes the hidden values of
+ * all pairs, each part for a share of (expert, columns); phase 1 gives each part output columns of all tokens, so that
+ * it can add them up itself. Neither the grouping nor the shares enter a result: every output is its own chain.
  * Scratch: the parts' own memory, then the hidden values. */
 #ifndef VC_KERN_MOE_PLAN_H
 #define VC_KERN_MOE_PLAN_H
@@ -39,7 +39,9 @@ static inline uint32_t moe_id(const struct vc_op_call *c, uint32_t t, uint32_t j
 /* Reads the call; `lists`: moe_lists bytes. sort: fills them (once per part). */
 static inline struct moe moe_of(const struct vc_op_call *c, void *lists, int sort) {
     const struct vc_moe_args *a = c->args;
-    struct moe m = { .a = a, .c = c, .T = c->in[0].rows, .P = c->in[0].rows * a->top_k, .H = c->out[0].cols, .I = a->intermediate };
+    struct moe m = {
+        .a = a, .c = c, .T = c->in[0].rows, .P = c->in[0].rows * a->top_k, .H = c->out[0].cols, .I = a->intermediate
+    };
     const uint32_t E = a->num_experts, k = a->top_k;
     m.first = lists;
     m.token = m.first + E + 1;
@@ -61,7 +63,8 @@ static inline struct moe moe_of(const struct vc_op_call *c, void *lists, int sor
 /* Phase 0's share of (expert, block of columns): an expert's blocks cost its rows, at least MOE_LEAST. Calls
  * fn(m, ctx, e, b0, b1) for each expert of this part; blocks: of one expert. */
 typedef void moe_share_fn(const struct moe *m, void *ctx, uint32_t e, uint32_t b0, uint32_t b1);
-static inline void moe_shares(const struct moe *m, uint32_t blocks, uint32_t part, uint32_t parts, moe_share_fn *fn, void *ctx) {
+static inline void moe_shares(const struct moe *m, uint32_t blocks, uint32_t part, uint32_t parts, moe_share_fn *fn,
+                              void *ctx) {
     uint64_t total = 0, at = 0;
     for (int pass = 0; pass < 2; pass++) {
         for (uint32_t e = 0; e < m->a->num_experts; e++) {
@@ -73,7 +76,8 @@ static inline void moe_shares(const struct moe *m, uint32_t blocks, uint32_t par
             }
             /* Block b belongs to this part if its start lies in the part's stretch of the total. */
             const uint64_t lo = total * part / parts, hi = total * (part + 1) / parts;
-            const uint64_t b0 = lo <= at ? 0 : (lo - at + cost - 1) / cost, b1 = hi <= at ? 0 : (hi - at + cost - 1) / cost;
+            const uint64_t b0 = lo <= at ? 0 : (lo - at + cost - 1) / cost,
+                           b1 = hi <= at ? 0 : (hi - at + cost - 1) / cost;
             const uint32_t from = (uint32_t)VC_MIN(b0, (uint64_t)blocks), to = (uint32_t)VC_MIN(b1, (uint64_t)blocks);
             if (from < to) fn(m, ctx, e, from, to);
             at += (uint64_t)cost * blocks;
@@ -91,7 +95,8 @@ static inline uint32_t moe_down_cols(uint32_t P, uint32_t H) {
 VC_INLINE vc_vf moe_hidden(const struct vc_op_call *c, vc_vf g, vc_vf u) {
     const uint8_t *slot = c->contract->slot;
     const struct vc_moe_args *a = c->args;
-    const vc_vf gate = vc_vf_round_to(slot[VC_SLOT_EXPERT_GATE], g), up = vc_vf_round_to(slot[VC_SLOT_EXPERT_GATE], u), one = vc_vf_set1(1.0f);
+    const vc_vf gate = vc_vf_round_to(slot[VC_SLOT_EXPERT_GATE], g), up = vc_vf_round_to(slot[VC_SLOT_EXPERT_GATE], u),
+                one = vc_vf_set1(1.0f);
     const vc_vf v = c->contract->core == VC_ARITH_CHAIN && a->act == VC_ACT_SILU
                         ? vc_vf_mul(gate, vc_vf_div(one, vc_vf_add(one, vc_vf_fast_exp(vc_vf_neg(gate)))))
                         : vc_vf_act(a->act, gate);
@@ -110,7 +115,8 @@ static inline void moe_combine(const struct moe *m, const float *down, size_t wi
         for (uint32_t n = c0; n < c1; n += 16) {
             vc_vf sum = vc_vf_zero();
             for (uint32_t j = 0; j < k; j++) {
-                const vc_vf d = vc_vf_round_to(slot, vc_vf_load(down + m->place[(size_t)t * k + j] * width + (n - c0))), f = vc_vf_set1(w[j]);
+                const vc_vf d = vc_vf_round_to(slot, vc_vf_load(down + m->place[(size_t)t * k + j] * width + (n - c0))),
+                            f = vc_vf_set1(w[j]);
                 sum = j ? vc_vf_fma(d, f, sum) : vc_vf_mul(f, d);
             }
             if (c1 - n >= 16) vc_vf_store_as(y->dtype, row, n, sum);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * pair_loop.h: the loops around the tiles of pair_tile.h, for one thread: rows packed by pack_rows, a range of a panel's
- * outputs, K in blocks. Order: panel, block of rows, K block, cache block of K, sub-panel, row tile; the widened cache
- * block is used by all row tiles. Rows are spread evenly over the tiles. */
+ * pair_loop.h: the loops around the tiles of pair_tile.h, for one thread: rows packed by pack_rows, a range of a
+ * panel's outputs, K in blocks. Order: panel, block of rows, K block, cache block of K, sub-panel, row tile; the
+ * widened cache block is used by all row tiles. Rows are spread evenly over the tiles. */
 #ifndef VC_KERN_PAIR_LOOP_H
 #define VC_KERN_PAIR_LOOP_H
 
@@ -70,15 +70,16 @@ static inline const char *source_row(const struct row_source *s, uint32_t r) {
     return s->base + (size_t)(s->index ? s->index[r] : r) * s->stride;
 }
 
-/* Packed rows: [cache block of LOOP_KC positions][row tile][position][row], so that what one cache block of weights meets is
- * one stream. Offset of position p of the tile that begins at row r0 and has mr rows: */
+/* Packed rows: [cache block of LOOP_KC positions][row tile][position][row], so that what one cache block of weights
+ * meets is one stream. Offset of position p of the tile that begins at row r0 and has mr rows: */
 VC_INLINE size_t packed_at(uint32_t M, size_t kp, uint32_t r0, uint32_t mr, size_t p) {
     const size_t block = p / LOOP_KC * LOOP_KC, n = VC_MIN((size_t)LOOP_KC, kp - block);
     return block * M + n * r0 + (p - block) * mr;
 }
 
 /* Positions [p0, p1) of all rows; both even. */
-static inline void pack_rows(const struct row_source *s, uint32_t M, size_t kp, int order, size_t p0, size_t p1, float *a) {
+static inline void pack_rows(const struct row_source *s, uint32_t M, size_t kp, int order, size_t p0, size_t p1,
+                             float *a) {
     float v[LOOP_KC];
     for (uint32_t t = 0; t < num_tiles(M); t++) {
         const uint32_t r0 = tile_row(M, t), mr = tile_row(M, t + 1) - r0;
@@ -114,7 +115,8 @@ static inline void pack_rows_bf16(const struct row_source *s, uint32_t M, size_t
 }
 
 /* Positions of k0 … k0+n-1 of outputs [c0, c1) of a panel, widened to [c / VC_SUB][n][VC_SUB]. */
-static inline void widen_panel(const struct pair_job *j, const char *panel, size_t k0, size_t n, uint32_t c0, uint32_t c1, float *buf) {
+static inline void widen_panel(const struct pair_job *j, const char *panel, size_t k0, size_t n, uint32_t c0,
+                               uint32_t c1, float *buf) {
     for (size_t p = 0; p < n; p += 2)
         for (uint32_t c = c0; c < c1; c += 16) {
             const char *src = panel + vc_panel_at(j->format, j->kp, c, k0 + p);
@@ -144,20 +146,25 @@ static inline tile_fn *tile_for(const struct tiles *t, uint32_t mr, uint32_t c, 
     return NULL;
 }
 
-/* One cache block: positions [k, k + n) of outputs [c0, c1) of a panel for row tiles [t0, t1). The panel's next bytes are
- * fetched meanwhile, a share in each tile. */
-static inline void loop_block(const struct pair_job *j, const char *panel, size_t k, size_t n, uint32_t c0, uint32_t c1, uint32_t t0, uint32_t t1, int mode) {
+/* One cache block: positions [k, k + n) of outputs [c0, c1) of a panel for row tiles [t0, t1). The panel's next bytes
+ * are fetched meanwhile, a share in each tile. */
+static inline void loop_block(const struct pair_job *j, const char *panel, size_t k, size_t n, uint32_t c0, uint32_t c1,
+                              uint32_t t0, uint32_t t1, int mode) {
     float *buf = j->scratch, *run = buf + LOOP_BUF, *tot = run + LOOP_SUMS;
     const struct tiles *set = j->direct ? j->direct : j->buf;
-    const uint32_t row0 = tile_row(j->M, t0), widest = tile_row(j->M, t0 + 1) - row0;   /* the first tile is a largest one */
+    const uint32_t row0 = tile_row(j->M, t0),
+                   widest = tile_row(j->M, t0 + 1) - row0; /* the first tile is a largest one */
     const char *next = panel + vc_panel_at(j->format, j->kp, 0, k + n);
     const size_t bytes = (size_t)(next - panel) - vc_panel_at(j->format, j->kp, 0, k), words = j->packed_bf16 ? 2 : 1;
     if (!j->direct) widen_panel(j, panel, k, n, c0, c1, buf);
     for (uint32_t c = c0, width; c < c1; c += width) {
         tile_for(set, widest, c, c1, &width);
         const size_t share = bytes * width / VC_PANEL_COLS / (t1 - t0);
-        struct tile_call call = { .n = n, .sub = n * VC_SUB, .mode = mode, .ahead = next + bytes * c / VC_PANEL_COLS, .ahead_step = share / n };
-        call.b = j->direct ? panel + vc_panel_at(j->format, j->kp, c, k) : (const char *)(buf + c / VC_SUB * (n * VC_SUB) + c % VC_SUB);
+        struct tile_call call = {
+            .n = n, .sub = n * VC_SUB, .mode = mode, .ahead = next + bytes * c / VC_PANEL_COLS, .ahead_step = share / n
+        };
+        call.b = j->direct ? panel + vc_panel_at(j->format, j->kp, c, k)
+                           : (const char *)(buf + c / VC_SUB * (n * VC_SUB) + c % VC_SUB);
         for (uint32_t t = t0; t < t1; t++, call.ahead += share) {
             const uint32_t r = tile_row(j->M, t), mr = tile_row(j->M, t + 1) - r;
             const size_t at = (size_t)(r - row0) * VC_PANEL_COLS + (c - c0);
@@ -182,13 +189,15 @@ static inline float exact_output(const struct pair_job *j, uint32_t r, uint32_t 
             const size_t k = p ^ (size_t)j->order;
             const char *w = j->w + vc_panel_at(j->format, j->kp, n, k & ~(size_t)1);
             const uint16_t *h = (const uint16_t *)(const void *)w;
-            acc = vc_fma(j->a[packed_at(j->M, j->kp, r0, mr, p) + (r - r0)], j->format == VC_BF16 ? vc_bf16_f32(h[k & 1]) : vc_f16_f32(h[(k & 1) * VC_PANEL_COLS]), acc);
+            acc = vc_fma(j->a[packed_at(j->M, j->kp, r0, mr, p) + (r - r0)],
+                         j->format == VC_BF16 ? vc_bf16_f32(h[k & 1]) : vc_f16_f32(h[(k & 1) * VC_PANEL_COLS]), acc);
         }
         tot = k0 ? tot + acc : acc;
     }
     return tot;
 }
-static inline void mend_overflow(const struct pair_job *j, uint32_t r0, uint32_t r1, uint32_t n0, uint32_t n1, float *tot) {
+static inline void mend_overflow(const struct pair_job *j, uint32_t r0, uint32_t r1, uint32_t n0, uint32_t n1,
+                                 float *tot) {
     for (uint32_t r = r0; r < r1; r++)
         for (uint32_t n = n0; n < n1; n++) {
             float *y = &tot[(size_t)(r - r0) * VC_PANEL_COLS + (n - n0)];
@@ -200,7 +209,8 @@ static inline void mend_overflow(const struct pair_job *j, uint32_t r0, uint32_t
 /* Outputs [lo, hi) of all rows; lo a multiple of 16, hi too or N. */
 static inline void loop_outputs(const struct pair_job *j, uint64_t lo, uint64_t hi) {
     const uint32_t nt = num_tiles(j->M);
-    const size_t panel_bytes = vc_panel_at(j->format, j->kp, VC_PANEL_COLS, 0), step = j->direct && j->M == 1 ? j->kblock : j->step;
+    const size_t panel_bytes = vc_panel_at(j->format, j->kp, VC_PANEL_COLS, 0),
+                 step = j->direct && j->M == 1 ? j->kblock : j->step;
     for (uint64_t n0 = lo, n1; n0 < hi; n0 = n1) {
         n1 = VC_MIN((n0 / VC_PANEL_COLS + 1) * VC_PANEL_COLS, hi);
         const char *panel = j->w + n0 / VC_PANEL_COLS * panel_bytes;

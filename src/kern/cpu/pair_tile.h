@@ -45,9 +45,9 @@ VC_INLINE tf tf_fma(tf a, tf b, tf c) {
 }
 #endif
 
-/* Without a fused instruction the portable tier multiplies and adds separately where the product is exact (both operands
- * bf16 or f16). Only a product beyond f32's range then differs from fma; it leaves Inf or NaN behind, and such outputs
- * are computed again by vc_fma (pair_loop.h). */
+/* Without a fused instruction the portable tier multiplies and adds separately where the product is exact (both
+ * operands bf16 or f16). Only a product beyond f32's range then differs from fma; it leaves Inf or NaN behind, and such
+ * outputs are computed again by vc_fma (pair_loop.h). */
 #if VC_TIER_LEVEL == 0 && !defined(__FMA__) && !defined(__aarch64__)
 #define VC_TILE_MULADD 1
 #else
@@ -97,35 +97,43 @@ VC_INLINE void tile_buf(const int mr, const int nv, const int muladd, const stru
     for (; a != end; a += mr, b += VC_SUB, ahead += step) {
         tf w[MAX_NV];
         VC_PREFETCH(ahead);
-        VC_UNROLL for (int j = 0; j < nv; j++) w[j] = tf_load(b + (size_t)(j * TF_LANES / VC_SUB) * sub + j * TF_LANES % VC_SUB);
+        VC_UNROLL for (int j = 0; j < nv; j++) w[j] =
+            tf_load(b + (size_t)(j * TF_LANES / VC_SUB) * sub + j * TF_LANES % VC_SUB);
         VC_UNROLL for (int i = 0; i < mr; i++) {
             const tf x = tf_set1(a[i]);
-            VC_UNROLL for (int j = 0; j < nv; j++) c[i][j] = muladd ? tf_add(x * w[j], c[i][j]) : tf_fma(x, w[j], c[i][j]);
+            VC_UNROLL for (int j = 0; j < nv; j++) c[i][j] =
+                muladd ? tf_add(x * w[j], c[i][j]) : tf_fma(x, w[j], c[i][j]);
         }
     }
     tile_end(mr, nv, c, t);
 }
 
 #if VC_TIER_LEVEL >= 1
-/* Vector j of the even (h = 0) or odd (h = 1) values of a pair; b: the pair's first value of the tile's first output. */
+/* Vector j of the even (h = 0) or odd (h = 1) values of a pair; b: the pair's first value of the tile's first output.
+ */
 VC_INLINE tf widen_pair(const enum vc_dtype t, const char *b, int j, int h) {
     const size_t at = ((size_t)h * VC_PANEL_COLS + (size_t)(j * TF_LANES)) * (t == VC_F32 ? 4 : 2);
 #if VC_TIER_LEVEL == 2
     if (t == VC_BF16) {
         const __m512i v = _mm512_loadu_si512((const void *)(b + (size_t)j * 64));
-        return _mm512_castsi512_ps(h ? _mm512_and_si512(v, _mm512_set1_epi32((int)0xFFFF0000u)) : _mm512_slli_epi32(v, 16));
+        return _mm512_castsi512_ps(h ? _mm512_and_si512(v, _mm512_set1_epi32((int)0xFFFF0000u))
+                                     : _mm512_slli_epi32(v, 16));
     }
-    return t == VC_F16 ? _mm512_cvtph_ps(_mm256_loadu_si256((const __m256i *)(const void *)(b + at))) : _mm512_loadu_ps((const float *)(const void *)(b + at));
+    return t == VC_F16 ? _mm512_cvtph_ps(_mm256_loadu_si256((const __m256i *)(const void *)(b + at)))
+                       : _mm512_loadu_ps((const float *)(const void *)(b + at));
 #else
     if (t == VC_BF16) {
         const __m256i v = _mm256_loadu_si256((const __m256i *)(const void *)(b + (size_t)j * 32));
-        return _mm256_castsi256_ps(h ? _mm256_and_si256(v, _mm256_set1_epi32((int)0xFFFF0000u)) : _mm256_slli_epi32(v, 16));
+        return _mm256_castsi256_ps(h ? _mm256_and_si256(v, _mm256_set1_epi32((int)0xFFFF0000u))
+                                     : _mm256_slli_epi32(v, 16));
     }
-    return t == VC_F16 ? _mm256_cvtph_ps(_mm_loadu_si128((const __m128i *)(const void *)(b + at))) : _mm256_loadu_ps((const float *)(const void *)(b + at));
+    return t == VC_F16 ? _mm256_cvtph_ps(_mm_loadu_si128((const __m128i *)(const void *)(b + at)))
+                       : _mm256_loadu_ps((const float *)(const void *)(b + at));
 #endif
 }
 
-VC_INLINE void tile_direct(const enum vc_dtype f, const int order, const int mr, const int nv, const struct tile_call *t) {
+VC_INLINE void tile_direct(const enum vc_dtype f, const int order, const int mr, const int nv,
+                           const struct tile_call *t) {
     tf c[TILE_ROWS][MAX_NV];
     const size_t pair_bytes = 2 * VC_PANEL_COLS * (f == VC_F32 ? 4 : 2);
     const float *a = t->a, *end = a + t->n * (size_t)mr;

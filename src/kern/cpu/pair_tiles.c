@@ -22,14 +22,17 @@ static const struct tiles muladd_tiles = { { [1] = { NULL, NULL, buf1_16_1 }, [2
 #endif
 #elif VC_TIER_LEVEL == 1
 BUF(1, 16, 0) BUF(2, 16, 0) BUF(3, 16, 0) BUF(4, 16, 0) BUF(5, 16, 0) BUF(6, 16, 0) BUF(2, 32, 0) BUF(3, 32, 0)
-static const struct tiles buf_tiles = { { [1] = { NULL, NULL, buf1_16_0 }, [2] = { NULL, buf2_32_0, buf2_16_0 }, [3] = { NULL, buf3_32_0, buf3_16_0 },
-                                          [4] = { NULL, NULL, buf4_16_0 }, [5] = { NULL, NULL, buf5_16_0 }, [6] = { NULL, NULL, buf6_16_0 } } };
+static const struct tiles buf_tiles = { {
+    [1] = { NULL, NULL, buf1_16_0 }, [2] = { NULL, buf2_32_0, buf2_16_0 }, [3] = { NULL, buf3_32_0, buf3_16_0 },
+    [4] = { NULL, NULL, buf4_16_0 }, [5] = { NULL, NULL, buf5_16_0 }, [6] = { NULL, NULL, buf6_16_0 },
+} };
 #define DIRECTS(F)                                                                                                     \
     DIRECT(F, 1, 64) DIRECT(F, 1, 32) DIRECT(F, 1, 16) DIRECT(F, 2, 32) DIRECT(F, 2, 16)                               \
     DIRECT(F, 3, 16) DIRECT(F, 4, 16) DIRECT(F, 5, 16) DIRECT(F, 6, 16)
-#define DIRECT_ROWS(F) { { [1] = { direct##F##1_64, direct##F##1_32, direct##F##1_16 }, [2] = { NULL, direct##F##2_32, direct##F##2_16 }, \
-                           [3] = { NULL, NULL, direct##F##3_16 }, [4] = { NULL, NULL, direct##F##4_16 },               \
-                           [5] = { NULL, NULL, direct##F##5_16 }, [6] = { NULL, NULL, direct##F##6_16 } } }
+#define DIRECT_ROWS(F) { {                                                                                             \
+    [1] = { direct##F##1_64, direct##F##1_32, direct##F##1_16 }, [2] = { NULL, direct##F##2_32, direct##F##2_16 },     \
+    [3] = { NULL, NULL, direct##F##3_16 }, [4] = { NULL, NULL, direct##F##4_16 },                                      \
+    [5] = { NULL, NULL, direct##F##5_16 }, [6] = { NULL, NULL, direct##F##6_16 } } }
 #else
 #define WIDTHS(T, mr) T(mr, 64) T(mr, 32) T(mr, 16)
 #define BUF0(mr, w) BUF(mr, w, 0)
@@ -42,7 +45,8 @@ static const struct tiles dp_tiles = { { DP_ROW(1), DP_ROW(2), DP_ROW(3), DP_ROW
 #define DIRECT3(F, mr) DIRECT(F, mr, 64) DIRECT(F, mr, 32) DIRECT(F, mr, 16)
 #define DIRECTS(F) DIRECT3(F, 1) DIRECT3(F, 2) DIRECT3(F, 3) DIRECT3(F, 4) DIRECT3(F, 5) DIRECT3(F, 6)
 #define DIRECT_ROW(F, mr) [mr] = { direct##F##mr##_64, direct##F##mr##_32, direct##F##mr##_16 }
-#define DIRECT_ROWS(F) { { DIRECT_ROW(F, 1), DIRECT_ROW(F, 2), DIRECT_ROW(F, 3), DIRECT_ROW(F, 4), DIRECT_ROW(F, 5), DIRECT_ROW(F, 6) } }
+#define DIRECT_ROWS(F)                                                                                                 \
+    { { DIRECT_ROW(F, 1), DIRECT_ROW(F, 2), DIRECT_ROW(F, 3), DIRECT_ROW(F, 4), DIRECT_ROW(F, 5), DIRECT_ROW(F, 6) } }
 #endif
 
 #if VC_TIER_LEVEL >= 1

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Experts, as the composition of the references: matmul (in the contract's core), act, quantize, matmul, weighted sum. */
+ * Experts, as the composition of the references: matmul (in the contract's core), act, quantize, matmul, weighted sum.
+ */
 #include <assert.h>
 
 #include "op/act.h"
@@ -13,7 +14,8 @@ enum { MAX_I = 32768, STEP = 512, OUT = 2048 };           /* largest intermediat
 static struct vc_view f32_row(float *p, uint32_t n) { return (struct vc_view){ p, p, (size_t)n * 4, 1, n, VC_F32 }; }
 
 /* y[i] = x · row (row0 + i) of expert e of w, i < n, by the core. */
-static void product(enum vc_arith core, const struct vc_view *x, const struct vc_view *w, uint32_t e, uint32_t row0, uint32_t n, float *y) {
+static void product(enum vc_arith core, const struct vc_view *x, const struct vc_view *w, uint32_t e, uint32_t row0,
+                    uint32_t n, float *y) {
     const struct vc_dtype_info *t = vc_dtype_info(w->dtype);
     const size_t row_bytes = (size_t)w->cols / t->block * t->bytes;
     const struct vc_contract c = { .op = VC_OP_MATMUL, .core = core };
@@ -43,7 +45,8 @@ static void hidden(const struct vc_op_call *c, uint32_t token, uint32_t e, float
         product(c->contract->core, &x, &c->in[3], e, i, n, g);
         product(c->contract->core, &x, &c->in[3], e, a->intermediate + i, n, u);
         for (uint32_t k = 0; k < n; k++) {
-            const float gate = vc_round_to(slot[VC_SLOT_EXPERT_GATE], g[k]), up = vc_round_to(slot[VC_SLOT_EXPERT_GATE], u[k]);
+            const float gate = vc_round_to(slot[VC_SLOT_EXPERT_GATE], g[k]),
+                        up = vc_round_to(slot[VC_SLOT_EXPERT_GATE], u[k]);
             const float v = vc_round_to(slot[VC_SLOT_EXPERT_ACT], vc_flush(act(c, gate)));
             h[i + k] = vc_round_to(slot[VC_SLOT_EXPERT_HIDDEN], vc_flush(v * up));
         }
@@ -62,13 +65,17 @@ void vc_ref_moe(const struct vc_op_call *c, uint32_t part, uint32_t parts) {
         for (uint32_t n0 = 0; n0 < H; n0 += OUT) {
             const uint32_t n = H - n0 < OUT ? H - n0 : OUT;
             for (uint32_t j = 0; j < a->top_k; j++) {
-                const uint32_t e = (uint32_t)((const int32_t *)(const void *)((const char *)c->in[1].data + t * c->in[1].stride))[j];
+                const uint32_t e =
+                    (uint32_t)((const int32_t *)(const void *)((const char *)c->in[1].data + t * c->in[1].stride))[j];
                 const float w = vc_load(&c->in[2], t, j);
                 struct vc_view x = f32_row(h, I);
                 hidden(c, t, e, h);
                 if (c->contract->core == VC_ARITH_IBLK) {
                     const struct vc_quantize_args qa = { qblock };
-                    struct vc_op_call quant = { .in = { x }, .out = { { q, q, sizeof q, 1, I, qblock == 32 ? VC_A8_32 : VC_A8_256 } }, .args = &qa };
+                    struct vc_op_call quant = { .in = { x },
+                                                .out = { { q, q, sizeof q, 1, I,
+                                                           qblock == 32 ? VC_A8_32 : VC_A8_256 } },
+                                                .args = &qa };
                     vc_ref_quantize(&quant, 0, 1);
                     x = quant.out[0];
                 }
