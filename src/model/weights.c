@@ -186,8 +186,14 @@ static vc_status experts(struct vc_weights *w, const enum vc_role *roles, uint32
         }
     }
     enum vc_dtype panel;
-    VC_TRY(formats(w, t[0], true, &lw->expert_core, &panel, err));
-    lw->expert_block = lw->expert_core == VC_ARITH_IBLK ? vc_qact_block(panel) : 0;
+    enum vc_arith core;
+    VC_TRY(formats(w, t[0], true, &core, &panel, err));
+    if (v == &lw->w13) {                               /* x is quantized for w13; w2's input inside the kernel, for w2 */
+        lw->expert_core = core;
+        lw->expert_block = core == VC_ARITH_IBLK ? vc_qact_block(panel) : 0;
+    } else if (core != lw->expert_core) {
+        return vc_fail(err, VC_E_UNSUPPORTED, "tensor %s: experts with plain and quantized matrices in one layer are not supported", t[0]->name);
+    }
     *v = (struct vc_view){ .rows = (uint32_t)rows, .cols = (uint32_t)cols, .dtype = panel };
     return vc_pack_plan(w, VC_OP_MOE, lw->expert_core, t, n, c->num_experts, v, stride, err);
 }
@@ -206,7 +212,7 @@ static vc_status bind_layer(struct vc_weights *w, uint32_t i, vc_err *err) {
     }
     if (has(w->config, VC_ROLE_ROUTER, i)) {
         VC_TRY(single(w, VC_ROLE_ROUTER, i, &l->router, err));
-        VC_TRY(experts(w, e13, 2, i, &l->w13, &l->stride13, l, err));
+        VC_TRY(experts(w, e13, 2, i, &l->w13, &l->stride13, l, err));    /* first: it sets the core */
         VC_TRY(experts(w, e2, 1, i, &l->w2, &l->stride2, l, err));
     }
     return VC_OK;
