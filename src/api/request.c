@@ -61,7 +61,8 @@ static vc_status check(struct vc_model *m, const struct api_request *r, vc_err *
 }
 
 static void init_choices(struct vc_model *m, struct api_request *r) {
-    uint64_t seed = r->sampling->has_seed ? r->sampling->seed : vc_mix64(m->base_seed + r->id * UINT64_C(0x9E3779B97F4A7C15));
+    /* A seed of our own has 53 bits, so that every JSON reader keeps it exactly. */
+    uint64_t seed = r->sampling->has_seed ? r->sampling->seed : vc_mix64(m->base_seed + r->id * UINT64_C(0x9E3779B97F4A7C15)) >> 11;
     for (uint32_t i = 0; i < r->sampling->n; i++) {
         struct api_choice *c = &r->choice[i];
         *c = (struct api_choice){ .request = r, .index = i, .seed = seed + i };
