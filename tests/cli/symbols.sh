@@ -1,0 +1,22 @@
+#!/bin/sh
+# The dynamic symbols of the shared library, and the global ones of the static library, are exactly the functions that
+# the header declares with VC_API. usage: symbols.sh HEADER LIBRARY.so LIBRARY.a
+set -eu
+header=$1; shared=$2; static=$3
+want=$(sed -n 's/^VC_API .*[ *]\(vc_[a-z0-9_]*\)(.*/\1/p' "$header" | sort -u)
+[ "$(echo "$want" | wc -l)" -ge 20 ]
+check() {
+    [ "$2" = "$want" ] && return 0
+    echo "$1 does not export what $header declares:"
+    echo "$want" > "${TMPDIR:-/tmp}/symbols-want.$$"
+    echo "$2" | diff "${TMPDIR:-/tmp}/symbols-want.$$" - || true
+    rm -f "${TMPDIR:-/tmp}/symbols-want.$$"
+    exit 1
+}
+if [ -f "$shared" ]; then
+    check "$shared" "$(nm -D --defined-only "$shared" | awk '{ print $3 }' | sort -u)"
+else
+    echo "left out: $shared (not built)"
+fi
+check "$static" "$(nm -g --defined-only "$static" 2>/dev/null | awk 'NF == 3 { print $3 }' | sort -u)"
+echo "$(echo "$want" | wc -l) symbols"
