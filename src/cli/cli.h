@@ -74,7 +74,7 @@ struct cli_opts {
     struct cli_ids stop_token_ids, allowed_token_ids, prompt_ids, decode;
     struct cli_biases logit_bias;
     struct cli_counts concurrency;
-    const char *prompt, *file, *system, *input, *output, *log_level, *color;
+    const char *prompt, *file, *system, *input, *output, *log_level, *color, *scheduling;
     uint32_t bench_prompt, bench_output, reps;
     int help, version, json, csv, chat, stats, ids, add_special, tensors, plan, slots, ops, man, markdown, bash, zsh;
     bool given[CLI_NUM_OPTS];

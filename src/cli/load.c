@@ -17,6 +17,7 @@ int cli_load(struct cli_opts *o, uint32_t default_seqs, vc_model **m, double *se
     vc_model_params p = o->model;
     p.path = o->arg[0];
     if (default_seqs && !o->given[CLI_OPT_MAX_NUM_SEQS]) p.max_num_seqs = default_seqs;
+    p.priority = o->scheduling && !strcmp(o->scheduling, "priority");
     double begun = vc_now();
     p.progress = progress;
     p.progress_arg = &begun;
