@@ -172,6 +172,11 @@ vc_status cli_batch_body(struct cli_batch_job *job, const vc_model *m, const jso
     if (!job->chat) job->sampling.max_tokens = 16;                 /* OpenAI's default of completions */
     for (size_t i = 0; i < VC_ARRAY_LEN(scalars); i++)
         if (scalars[i].where & (job->chat ? CHAT : TEXT)) VC_TRY(read_scalar(job, body, i, err));
+    static const char *const limits[] = { "max_tokens", "max_completion_tokens" };      /* 0 would mean no limit below */
+    for (size_t i = 0; i < VC_ARRAY_LEN(limits); i++) {
+        const json_t *limit = json_object_get(body, limits[i]);
+        if (limit && !json_is_null(limit) && json_number_value(limit) < 1) return cli_batch_refuse(job, limits[i], err, "must be at least 1");
+    }
     if (job->chat) VC_TRY(read_chat_logprobs(job, body, err));
     int64_t seed = 0, priority = 0;
     const json_t *given = json_object_get(body, "seed");

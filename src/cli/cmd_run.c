@@ -209,6 +209,7 @@ static int check(const struct cli_opts *o) {
     if (sources != 1) return cli_usage(o, "%s prompt; give one of -p TEXT, -f FILE, - (standard input) or --prompt-ids IDS", sources ? "more than one" : "no");
     if (o->chat && o->prompt_ids.n) return cli_usage(o, "--chat needs text, not --prompt-ids");
     if (o->system && !o->chat) return cli_usage(o, "--system needs --chat");
+    if (o->given[CLI_OPT_MAX_TOKENS] && o->sampling.max_tokens < 1) return cli_usage(o, "--max-tokens: 0, expected at least 1");
     if (o->sampling.n < 1) return cli_usage(o, "--n: 0, expected at least 1");
     return CLI_OK;
 }

@@ -95,13 +95,14 @@ static void test_refusals(void **state) {
         { "\"tools\":[{\"type\":\"function\"}]", "tools" }, { "\"response_format\":{\"type\":\"json_object\"}", "response_format" }, { "\"stream\":true", "stream" },
         { "\"temperature\":\"hot\"", "temperature" },       { "\"stop_token_ids\":[-4]", "stop_token_ids" },                          { "\"n\":0", "n" },
         { "\"logit_bias\":{\"x\":1}", "logit_bias" },       { "\"frobnicate\":1", "frobnicate" },                                     { "\"echo\":true", "echo" },
-        { "\"messages\":[]", NULL },                        { "\"min_tokens\":-1", "min_tokens" },
+        { "\"messages\":[]", NULL },                        { "\"max_tokens\":0", "max_tokens" },                        { "\"min_tokens\":-1", "min_tokens" },
+        { "\"top_k\":3e9", "top_k" },
     };
     enum { CASES = sizeof cases / sizeof cases[0] };
     char text[8192];
     int n = snprintf(text, sizeof text, "this is no JSON\n{\"method\":\"POST\"}\n{\"custom_id\":\"url\",\"url\":\"/v1/embeddings\",\"body\":{}}\n");
     for (size_t i = 0; i < CASES; i++)
-        n += snprintf(text + n, sizeof text - (size_t)n, "{\"custom_id\":\"r%zu\",\"url\":\"/v1/completions\",\"body\":{\"prompt\":[54],\"max_tokens\":1,%s}}\n", i, cases[i].body);
+        n += snprintf(text + n, sizeof text - (size_t)n, "{\"custom_id\":\"r%zu\",\"url\":\"/v1/completions\",\"body\":{\"prompt\":[54],%s}}\n", i, cases[i].body);
     snprintf(text + n, sizeof text - (size_t)n, "{\"custom_id\":\"good\",\"url\":\"/v1/completions\",\"body\":{\"prompt\":[54],\"max_tokens\":1}}\n");
     write_text(g_in, text);
     for (int round = 0; round < 2; round++) {                /* the second finds everything done */

@@ -55,6 +55,7 @@ static void test_usage(void **state) {
     REFUSED("--prompt-ids: '1,x', expected token ids", "run", "m", "--prompt-ids", "1,x");
     REFUSED("--logit-bias: '7', expected token:bias pairs", "run", "m", "-p", "x", "--logit-bias", "7");
     REFUSED("--chat takes no value", "run", "m", "--chat=1");
+    REFUSED("--max-tokens: 0", "run", "m", "-p", "x", "-n", "0");
     REFUSED("no prompt", "run", "m");
     REFUSED("more than one prompt", "run", "m", "-p", "x", "-f", "y");
     REFUSED("run needs a model", "run");
