@@ -129,7 +129,8 @@ static vc_status read_bias(struct cli_batch_job *job, const json_t *body, vc_err
     size_t n = 0;
     if (!list) return vc_fail(err, VC_E_NOMEM, "out of memory");
     json_object_foreach(v, key, e) {
-        if (!cli_read_i32(key, &list[n].token) || !json_is_number(e)) return cli_batch_refuse(job, "logit_bias", err, "expected an object of token ids and numbers");
+        if (!cli_read_i32(key, &list[n].token) || !json_is_number(e))
+            return cli_batch_refuse(job, "logit_bias", err, "expected an object of token ids and numbers");
         list[n++].bias = (float)json_number_value(e);
     }
     job->sampling.logit_bias = list;

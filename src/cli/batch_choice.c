@@ -95,7 +95,8 @@ static void text_logprobs(struct vc_json_out *w, const vc_model *m, const struct
     vc_jo_end_obj(w);
 }
 
-static void choice(struct vc_json_out *w, const struct cli_batch_job *job, const vc_model *m, const struct cli_batch_part *p, uint32_t i, uint32_t index) {
+static void choice(struct vc_json_out *w, const struct cli_batch_job *job, const vc_model *m, const struct cli_batch_part *p, uint32_t i,
+                   uint32_t index) {
     const struct cli_answer *a = &p->answers[i];
     vc_jo_begin_obj(w);
     vc_jo_key(w, "index");

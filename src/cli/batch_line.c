@@ -189,7 +189,8 @@ static vc_status parse(struct cli_batch_job *job, const vc_model *m, const struc
     VC_TRY(vc_json_obj(job->root, "body", &body, err));
     if (!vc_str_is(method, "POST")) return cli_batch_refuse(job, "method", err, "'%.20s', expected POST", method.p);
     if (vc_str_is(url, "/v1/chat/completions")) job->chat = true;
-    else if (!vc_str_is(url, "/v1/completions")) return cli_batch_refuse(job, "url", err, "'%.60s', expected /v1/chat/completions or /v1/completions", url.p);
+    else if (!vc_str_is(url, "/v1/completions"))
+        return cli_batch_refuse(job, "url", err, "'%.60s', expected /v1/chat/completions or /v1/completions", url.p);
     VC_TRY(cli_batch_body(job, m, body, err));
     VC_TRY(job->chat ? messages(job, m, json_object_get(body, "messages"), err) : prompts(job, m, json_object_get(body, "prompt"), err));
     return make_answers(job, err);

@@ -125,7 +125,8 @@ vc_status cli_bench_run(vc_model *m, uint32_t requests, uint32_t prompt, uint32_
     vc_model_get_info(m, &info);
     *r = (struct cli_bench){ .requests = requests };
     if (prompt < 1 || output < 1) return vc_fail(err, VC_E_INVALID, "prompt and output need at least one token");
-    if ((uint64_t)requests * (prompt + (uint64_t)output) > (1u << 28)) return vc_fail(err, VC_E_INVALID, "%u requests of %u tokens are too many", requests, prompt);
+    if ((uint64_t)requests * (prompt + (uint64_t)output) > (1u << 28))
+        return vc_fail(err, VC_E_INVALID, "%u requests of %u tokens are too many", requests, prompt);
     b.ids = malloc((size_t)requests * prompt * sizeof *b.ids);
     b.stream = calloc(requests, sizeof *b.stream);
     b.gaps = malloc((size_t)requests * output * sizeof *b.gaps);

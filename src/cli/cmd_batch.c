@@ -150,8 +150,8 @@ static int report(struct batch *b, vc_status s, const vc_err *err) {
     cli_bar_clear();
     if (s == VC_OK) {
         double seconds = vc_now() - b->begun;
-        fprintf(stderr, "%zu requests done, %zu of them with errors, %zu were there already; %llu tokens in %.1f s\n", b->finished, b->failed, b->skipped,
-                (unsigned long long)b->tokens, seconds);
+        fprintf(stderr, "%zu requests done, %zu of them with errors, %zu were there already; %llu tokens in %.1f s\n", b->finished,
+                b->failed, b->skipped, (unsigned long long)b->tokens, seconds);
         return CLI_OK;
     }
     fprintf(stderr, "%zu of %zu requests done; the same command goes on from here\n", b->finished + b->skipped, b->total);

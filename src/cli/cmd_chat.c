@@ -156,7 +156,9 @@ static void greet(const struct cli_chat *c) {
 }
 
 int cli_chat(struct cli_opts *o) {
-    if (o->num_args != 1) return cli_usage(o, o->num_args ? "'%s': unexpected; chat takes one model" : "chat needs a model: a GGUF file or a folder", o->arg[1]);
+    if (o->num_args != 1)
+        return cli_usage(o, o->num_args ? "'%s': unexpected; chat takes one model" : "chat needs a model: a GGUF file or a folder",
+                         o->arg[1]);
     if (o->given[CLI_OPT_MAX_TOKENS] && o->sampling.max_tokens < 1) return cli_usage(o, "--max-tokens: 0, expected at least 1");
     struct cli_chat c = { .o = o };
     vc_err err = VC_ERR_INIT;

@@ -164,8 +164,9 @@ static int print_text(const struct run *r) {
     add_logprobs(&b, r, r->answers[0].prompt_logprobs, r->num_ids, r->answers[0].per_prompt_token);
     for (uint32_t i = 0; i < r->n; i++) add_logprobs(&b, r, r->answers[i].logprobs, r->answers[i].num_ids, r->answers[i].per_token);
     if (r->o->stats)
-        fprintf(stderr, "%sload %.2f s, first token %.3f s, prompt %u tokens at %.0f/s, answer %u tokens at %.1f/s%s\n", cli_err_style(CLI_DIM), r->t.load_s,
-                r->t.ttft_s, r->t.prompt_tokens, cli_prompt_rate(&r->t), r->t.generated, cli_decode_rate(&r->t), cli_err_style(CLI_PLAIN));
+        fprintf(stderr, "%sload %.2f s, first token %.3f s, prompt %u tokens at %.0f/s, answer %u tokens at %.1f/s%s\n",
+                cli_err_style(CLI_DIM), r->t.load_s, r->t.ttft_s, r->t.prompt_tokens, cli_prompt_rate(&r->t), r->t.generated,
+                cli_decode_rate(&r->t), cli_err_style(CLI_PLAIN));
     return cli_print(&b);
 }
 
@@ -206,7 +207,9 @@ static int check(const struct cli_opts *o) {
     if (o->num_args == 2 && strcmp(o->arg[1], "-") != 0)
         return cli_usage(o, "'%s': unexpected; a prompt is given with -p TEXT, -f FILE, - or --prompt-ids IDS", o->arg[1]);
     int sources = (o->prompt != NULL) + (o->file != NULL) + (o->num_args == 2) + (o->prompt_ids.n > 0);
-    if (sources != 1) return cli_usage(o, "%s prompt; give one of -p TEXT, -f FILE, - (standard input) or --prompt-ids IDS", sources ? "more than one" : "no");
+    if (sources != 1)
+        return cli_usage(o, "%s prompt; give one of -p TEXT, -f FILE, - (standard input) or --prompt-ids IDS",
+                         sources ? "more than one" : "no");
     if (o->chat && o->prompt_ids.n) return cli_usage(o, "--chat needs text, not --prompt-ids");
     if (o->system && !o->chat) return cli_usage(o, "--system needs --chat");
     if (o->given[CLI_OPT_MAX_TOKENS] && o->sampling.max_tokens < 1) return cli_usage(o, "--max-tokens: 0, expected at least 1");

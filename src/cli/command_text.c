@@ -11,18 +11,22 @@ static const char *const about[CLI_NUM_COMMANDS] = {
     [CLI_CHAT] = "Each line is a message; a line that ends in \\ goes on, and \"\"\" begins and ends a message of several lines. "
                  "Ctrl-C stops an answer, Ctrl-D or /quit leaves. Commands: /help /system [TEXT] /reset /save FILE /stats /quit. "
                  "Where the model states no sampling of its own, temperature 0.7 and top-p 0.95 are used.",
-    [CLI_BATCH] = "Each request is {\"custom_id\", \"method\": \"POST\", \"url\": \"/v1/chat/completions\" or \"/v1/completions\", \"body\"}; "
-                  "each result is {\"id\", \"custom_id\", \"response\": {\"status_code\", \"request_id\", \"body\"}, \"error\"}, in the order in which "
-                  "requests finish. A result is written whole and synced to disk, so that after a crash the same command goes on where it was. "
-                  "A request that cannot be honoured gets a result with status code 400 and the number of its line.",
-    [CLI_INSPECT] = "Works on any GGUF file (split files: the first part), safetensors file or model folder, also of architectures that this "
-                    "program cannot run.",
+    [CLI_BATCH] =
+        "Each request is {\"custom_id\", \"method\": \"POST\", \"url\": \"/v1/chat/completions\" or \"/v1/completions\", \"body\"}; "
+        "each result is {\"id\", \"custom_id\", \"response\": {\"status_code\", \"request_id\", \"body\"}, \"error\"}, in the order in "
+        "which requests finish. A result is written whole and synced to disk, so that after a crash the same command goes on where it was. "
+        "A request that cannot be honoured gets a result with status code 400 and the number of its line.",
+    [CLI_INSPECT] =
+        "Works on any GGUF file (split files: the first part), safetensors file or model folder, also of architectures that this "
+        "program cannot run.",
     [CLI_TOKENIZE] = "Loads the vocabulary alone. Without text, standard input is read.",
-    [CLI_INFO] = "Without MODEL: version, CPU, instruction sets and the tier in use, threads, memory. With MODEL: also its sizes, and with "
-                 "--plan each op with its formats, rounding slots and kernels. VLLMC_CPU=portable|avx2|avx512 narrows the instruction sets.",
-    [CLI_BENCH] = "Random prompts, end of text ignored, prefix cache off. Decode is measured while all requests run. The limits are measured in "
-                  "the same run: bytes per second read by all threads from a buffer larger than the caches, and the arithmetic peak of the "
-                  "instructions that the model's matrix products use.",
+    [CLI_INFO] =
+        "Without MODEL: version, CPU, instruction sets and the tier in use, threads, memory. With MODEL: also its sizes, and with "
+        "--plan each op with its formats, rounding slots and kernels. VLLMC_CPU=portable|avx2|avx512 narrows the instruction sets.",
+    [CLI_BENCH] =
+        "Random prompts, end of text ignored, prefix cache off. Decode is measured while all requests run. The limits are measured in "
+        "the same run: bytes per second read by all threads from a buffer larger than the caches, and the arithmetic peak of the "
+        "instructions that the model's matrix products use.",
     [CLI_LAB] = "Run 'vllmc lab --help' for its commands.",
 };
 

@@ -9,7 +9,8 @@ double cli_prompt_rate(const struct cli_timings *t) { return t->ttft_s > 0 ? (t-
 double cli_decode_rate(const struct cli_timings *t) { return t->decode_s > 0 && t->generated > 1 ? (t->generated - 1) / t->decode_s : 0; }
 
 /* Takes one output into its answer; false: cancel. */
-static bool take(const vc_output *o, struct cli_answer *answers, cli_stream_fn *stream, void *arg, struct cli_timings *t, double begun, double *first) {
+static bool take(const vc_output *o, struct cli_answer *answers, cli_stream_fn *stream, void *arg, struct cli_timings *t, double begun,
+                 double *first) {
     double now = vc_now();
     if (o->num_token_ids && !t->generated) {
         t->ttft_s = now - begun;

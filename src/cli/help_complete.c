@@ -74,7 +74,8 @@ void cli_help_bash(struct vc_buf *b) {
     for (int c = 0; c < CLI_NUM_COMMANDS; c++) {
         if (c == CLI_LAB) continue;
         if (c == CLI_HELP) {
-            vc_buf_adds(b, "    help)\n        case \"$cur\" in\n        -*) _vllmc_words \"--man --markdown --bash --zsh\" ;;\n        *) COMPREPLY=($(compgen -W \"");
+            vc_buf_adds(b, "    help)\n        case \"$cur\" in\n        -*) _vllmc_words \"--man --markdown --bash --zsh\" ;;\n        *) "
+                           "COMPREPLY=($(compgen -W \"");
             add_command_names(b);
             vc_buf_adds(b, "\" -- \"$cur\")) ;;\n        esac ;;\n");
             continue;

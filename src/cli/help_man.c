@@ -94,9 +94,11 @@ void cli_help_man(struct vc_buf *b) {
     add_section(b, CLI_SEC_MODEL, 0, false);
     vc_buf_adds(b, ".SH GENERAL OPTIONS\n");
     add_section(b, CLI_SEC_GENERAL, 0, false);
-    vc_buf_adds(b, ".SH ENVIRONMENT\n.TP\n.B VLLMC_\\fIOPTION\\fR\nDefault of an option, in capitals with underscores: VLLMC_MAX_MODEL_LEN. Switches take 1 or 0.\n"
-                   ".TP\n.B VLLMC_CPU\nportable, avx2 or avx512: the best instruction set that may be used.\n.TP\n.B NO_COLOR\nNo colours.\n"
-                   ".SH FILES\n.TP\n.I ~/.local/state/vllmc/history\nLines typed in a chat (below $XDG_STATE_HOME if that is set).\n"
-                   ".SH EXIT STATUS\n0 success, 1 failure, 2 wrong usage, 130 interrupted.\n.SH EXAMPLES\n");
+    vc_buf_adds(b,
+                ".SH ENVIRONMENT\n.TP\n.B VLLMC_\\fIOPTION\\fR\nDefault of an option, in capitals with underscores: VLLMC_MAX_MODEL_LEN. "
+                "Switches take 1 or 0.\n"
+                ".TP\n.B VLLMC_CPU\nportable, avx2 or avx512: the best instruction set that may be used.\n.TP\n.B NO_COLOR\nNo colours.\n"
+                ".SH FILES\n.TP\n.I ~/.local/state/vllmc/history\nLines typed in a chat (below $XDG_STATE_HOME if that is set).\n"
+                ".SH EXIT STATUS\n0 success, 1 failure, 2 wrong usage, 130 interrupted.\n.SH EXAMPLES\n");
     add_all_examples(b);
 }

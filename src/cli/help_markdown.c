@@ -34,7 +34,8 @@ static void add_rows(struct vc_buf *b, enum cli_section s, unsigned commands) {
 
 void cli_help_markdown(struct vc_buf *b) {
     vc_buf_adds(b, "# Commands and options\n\nPrinted by `vllmc help --markdown` from `src/cli/options.def` and `src/cli/commands.def`.\n\n"
-                   "Numbers of tokens and sizes take `k`, `M`, `G` (powers of 1024). Exit codes: 0 success, 1 failure, 2 wrong usage, 130 interrupted.\n");
+                   "Numbers of tokens and sizes take `k`, `M`, `G` (powers of 1024). Exit codes: 0 success, 1 failure, 2 wrong usage, 130 "
+                   "interrupted.\n");
     for (int i = 0; i < CLI_NUM_COMMANDS; i++) {
         enum cli_command_id c = (enum cli_command_id)i;
         const struct cli_command *cmd = cli_command(c);

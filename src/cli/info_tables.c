@@ -16,10 +16,12 @@ void cli_ops_text(struct vc_buf *b, enum vc_tier tier) {
         vc_buf_printf(b, "  %-11s (%s) -> (%s)  %s\n", o->name, o->inputs, o->outputs, o->text);
     }
     heading(b, "\narithmetic cores");
-    for (int i = 0; i < VC_NUM_ARITHS; i++) vc_buf_printf(b, "  %-13s %s\n", vc_arith_info((enum vc_arith)i)->name, vc_arith_info((enum vc_arith)i)->text);
+    for (int i = 0; i < VC_NUM_ARITHS; i++)
+        vc_buf_printf(b, "  %-13s %s\n", vc_arith_info((enum vc_arith)i)->name, vc_arith_info((enum vc_arith)i)->text);
     heading(b, "\nkernels, best first (- : of a better tier than the one in use)");
     for (const struct vc_kernel *k = vc_cpu_kernels; k->name; k++)
-        vc_buf_printf(b, "%s %-30s %-10s %-13s %s\n", k->tier > tier ? "-" : " ", k->name, vc_op_info(k->op)->name, vc_arith_info(k->core)->name, vc_tier_name(k->tier));
+        vc_buf_printf(b, "%s %-30s %-10s %-13s %s\n", k->tier > tier ? "-" : " ", k->name, vc_op_info(k->op)->name,
+                      vc_arith_info(k->core)->name, vc_tier_name(k->tier));
 }
 
 void cli_ops_json(struct vc_json_out *w, enum vc_tier tier) {
@@ -60,7 +62,8 @@ static const char *slot_format(enum vc_profile p, enum vc_slot s) {
 
 void cli_slots_text(struct vc_buf *b) {
     heading(b, "profiles");
-    for (int p = 0; p < VC_NUM_PROFILES; p++) vc_buf_printf(b, "  %-14s %s\n", vc_profile_name((enum vc_profile)p), vc_profile_text((enum vc_profile)p));
+    for (int p = 0; p < VC_NUM_PROFILES; p++)
+        vc_buf_printf(b, "  %-14s %s\n", vc_profile_name((enum vc_profile)p), vc_profile_text((enum vc_profile)p));
     heading(b, "\nrounding slots: format under each profile (run in bf16), meaning");
     vc_buf_printf(b, "  %-18s", "");
     for (int p = 0; p < VC_NUM_PROFILES; p++) vc_buf_printf(b, " %-13s", vc_profile_name((enum vc_profile)p));

@@ -111,7 +111,8 @@ static void shape_from_json(struct cli_inspect *x) {
 static void check_config(struct cli_inspect *x, const char *config_path) {
     struct vc_arena a = { 0 };
     struct vc_config c;
-    vc_status s = x->gguf ? vc_config_from_gguf(&c, &a, x->gguf, &x->config_err) : vc_config_from_json(&c, &a, x->config, config_path, &x->config_err);
+    vc_status s = x->gguf ? vc_config_from_gguf(&c, &a, x->gguf, &x->config_err)
+                          : vc_config_from_json(&c, &a, x->config, config_path, &x->config_err);
     if (s == VC_OK) {
         x->config_err.status = VC_OK;
         x->shape.head_dim = c.head_dim;

@@ -60,13 +60,15 @@ static void run_batch(int rc) {
 
 static void test_results(void **state) {
     (void)state;
-    write_text(g_in,
-               "{\"custom_id\":\"a\",\"method\":\"POST\",\"url\":\"/v1/completions\",\"body\":{\"model\":\"x\",\"prompt\":[54],\"max_tokens\":6,\"temperature\":0,"
-               "\"return_token_ids\":true,\"logprobs\":2,\"stream\":false,\"tools\":null}}\n"
-               "{\"custom_id\":\"b\",\"method\":\"POST\",\"url\":\"/v1/completions\",\"body\":{\"prompt\":[[54],[243,100,19,251,43]],\"max_tokens\":3,\"seed\":3,\"n\":2,"
-               "\"return_token_ids\":true,\"ignore_eos\":true}}\n"
-               "\n"
-               "{\"custom_id\":\"c\",\"url\":\"/v1/completions\",\"body\":{\"prompt\":[54],\"temperature\":0,\"return_token_ids\":true,\"ignore_eos\":true}}\n");
+    write_text(g_in, "{\"custom_id\":\"a\",\"method\":\"POST\",\"url\":\"/v1/"
+                     "completions\",\"body\":{\"model\":\"x\",\"prompt\":[54],\"max_tokens\":6,\"temperature\":0,"
+                     "\"return_token_ids\":true,\"logprobs\":2,\"stream\":false,\"tools\":null}}\n"
+                     "{\"custom_id\":\"b\",\"method\":\"POST\",\"url\":\"/v1/"
+                     "completions\",\"body\":{\"prompt\":[[54],[243,100,19,251,43]],\"max_tokens\":3,\"seed\":3,\"n\":2,"
+                     "\"return_token_ids\":true,\"ignore_eos\":true}}\n"
+                     "\n"
+                     "{\"custom_id\":\"c\",\"url\":\"/v1/"
+                     "completions\",\"body\":{\"prompt\":[54],\"temperature\":0,\"return_token_ids\":true,\"ignore_eos\":true}}\n");
     run_batch(0);
     json_t *all = results();
     assert_int_equal(json_array_size(all), 3);
@@ -91,18 +93,28 @@ static void test_results(void **state) {
 
 static void test_refusals(void **state) {
     (void)state;
-    static const struct { const char *body, *param; } cases[] = {
-        { "\"tools\":[{\"type\":\"function\"}]", "tools" }, { "\"response_format\":{\"type\":\"json_object\"}", "response_format" }, { "\"stream\":true", "stream" },
-        { "\"temperature\":\"hot\"", "temperature" },       { "\"stop_token_ids\":[-4]", "stop_token_ids" },                          { "\"n\":0", "n" },
-        { "\"logit_bias\":{\"x\":1}", "logit_bias" },       { "\"frobnicate\":1", "frobnicate" },                                     { "\"echo\":true", "echo" },
-        { "\"messages\":[]", NULL },                        { "\"max_tokens\":0", "max_tokens" },                        { "\"min_tokens\":-1", "min_tokens" },
+    static const struct { const char *body, *param;
+    } cases[] = {
+        { "\"tools\":[{\"type\":\"function\"}]", "tools" },
+        { "\"response_format\":{\"type\":\"json_object\"}", "response_format" },
+        { "\"stream\":true", "stream" },
+        { "\"temperature\":\"hot\"", "temperature" },
+        { "\"stop_token_ids\":[-4]", "stop_token_ids" },
+        { "\"n\":0", "n" },
+        { "\"logit_bias\":{\"x\":1}", "logit_bias" },
+        { "\"frobnicate\":1", "frobnicate" },
+        { "\"echo\":true", "echo" },
+        { "\"messages\":[]", NULL },
+        { "\"max_tokens\":0", "max_tokens" },
+        { "\"min_tokens\":-1", "min_tokens" },
         { "\"top_k\":3e9", "top_k" },
     };
     enum { CASES = sizeof cases / sizeof cases[0] };
     char text[8192];
     int n = snprintf(text, sizeof text, "this is no JSON\n{\"method\":\"POST\"}\n{\"custom_id\":\"url\",\"url\":\"/v1/embeddings\",\"body\":{}}\n");
     for (size_t i = 0; i < CASES; i++)
-        n += snprintf(text + n, sizeof text - (size_t)n, "{\"custom_id\":\"r%zu\",\"url\":\"/v1/completions\",\"body\":{\"prompt\":[54],%s}}\n", i, cases[i].body);
+        n += snprintf(text + n, sizeof text - (size_t)n,
+                      "{\"custom_id\":\"r%zu\",\"url\":\"/v1/completions\",\"body\":{\"prompt\":[54],%s}}\n", i, cases[i].body);
     snprintf(text + n, sizeof text - (size_t)n, "{\"custom_id\":\"good\",\"url\":\"/v1/completions\",\"body\":{\"prompt\":[54],\"max_tokens\":1}}\n");
     write_text(g_in, text);
     for (int round = 0; round < 2; round++) {                /* the second finds everything done */
@@ -117,7 +129,8 @@ static void test_refusals(void **state) {
             if (cases[i].param == NULL) continue;            /* messages beside a prompt: unused, allowed */
             assert_int_equal(json_integer_value(vc_json_at(r, "response.status_code")), 400);
             assert_int_equal(json_integer_value(vc_json_at(r, "error.line")), (json_int_t)i + 4);
-            const char *message = json_string_value(vc_json_at(r, "response.body.error.message")), *param = json_string_value(vc_json_at(r, "response.body.error.param"));
+            const char *message = json_string_value(vc_json_at(r, "response.body.error.message")),
+                       *param = json_string_value(vc_json_at(r, "response.body.error.param"));
             if (!strstr(message, cases[i].param)) print_error("%s: %s\n", cases[i].body, message);
             assert_non_null(strstr(message, cases[i].param));
             assert_string_equal(param, cases[i].param);
@@ -131,7 +144,8 @@ static void test_refusals(void **state) {
 
 static void test_duplicates(void **state) {
     (void)state;
-    write_text(g_in, "{\"custom_id\":\"a\",\"url\":\"/v1/completions\",\"body\":{\"prompt\":[1]}}\n\n{\"custom_id\":\"a\",\"url\":\"/v1/completions\",\"body\":{\"prompt\":[2]}}\n");
+    write_text(g_in, "{\"custom_id\":\"a\",\"url\":\"/v1/completions\",\"body\":{\"prompt\":[1]}}\n\n{\"custom_id\":\"a\",\"url\":\"/v1/"
+                     "completions\",\"body\":{\"prompt\":[2]}}\n");
     struct said s = PROGRAM(NULL, "batch", vc_golden("models/llama"), "-i", g_in, "-o", g_out);
     expect_rc(&s, 1, "batch");
     assert_non_null(strstr(s.err, "line 3: custom_id 'a' is also that of line 1"));
@@ -151,8 +165,11 @@ static void write_many(int n) {
     FILE *f = fopen(g_in, "wb");
     assert_non_null(f);
     for (int i = 0; i < n; i++)
-        fprintf(f, "{\"custom_id\":\"q%d\",\"url\":\"/v1/completions\",\"body\":{\"prompt\":[%d,%d,%d],\"max_tokens\":40,\"temperature\":0,\"ignore_eos\":true,\"return_token_ids\":true}}\n", i,
-                i % 251 + 3, i * 7 % 251 + 3, i * 13 % 251 + 3);
+        fprintf(f,
+                "{\"custom_id\":\"q%d\",\"url\":\"/v1/"
+                "completions\",\"body\":{\"prompt\":[%d,%d,%d],\"max_tokens\":40,\"temperature\":0,\"ignore_eos\":true,\"return_token_"
+                "ids\":true}}\n",
+                i, i % 251 + 3, i * 7 % 251 + 3, i * 13 % 251 + 3);
     fclose(f);
 }
 
@@ -199,7 +216,8 @@ static void test_kill(void **state) {
     for (int i = 0; i < REQUESTS; i++) {
         char id[16];
         snprintf(id, sizeof id, "q%d", i);
-        assert_true(json_equal(vc_json_at(by_id(all, id), "response.body.choices.0.token_ids"), vc_json_at(by_id(want, id), "response.body.choices.0.token_ids")));
+        assert_true(json_equal(vc_json_at(by_id(all, id), "response.body.choices.0.token_ids"),
+                               vc_json_at(by_id(want, id), "response.body.choices.0.token_ids")));
     }
     printf("%d kills, %d requests, each answered once\n", kills, REQUESTS);
     json_decref(all);
@@ -213,8 +231,11 @@ static void test_chat(void **state) {
         vc_left_out("SmolLM2-135M-Instruct.Q4_1.gguf");
         return;
     }
-    write_text(g_in, "{\"custom_id\":\"x\",\"method\":\"POST\",\"url\":\"/v1/chat/completions\",\"body\":{\"messages\":[{\"role\":\"system\",\"content\":\"You are terse.\"},"
-                     "{\"role\":\"user\",\"content\":[{\"type\":\"text\",\"text\":\"What is the capital of\"},{\"type\":\"text\",\"text\":\"France?\"}]}],\"max_completion_tokens\":12,\"temperature\":0,\"logprobs\":true,\"top_logprobs\":2}}\n");
+    write_text(g_in, "{\"custom_id\":\"x\",\"method\":\"POST\",\"url\":\"/v1/chat/"
+                     "completions\",\"body\":{\"messages\":[{\"role\":\"system\",\"content\":\"You are terse.\"},"
+                     "{\"role\":\"user\",\"content\":[{\"type\":\"text\",\"text\":\"What is the capital "
+                     "of\"},{\"type\":\"text\",\"text\":\"France?\"}]}],\"max_completion_tokens\":12,\"temperature\":0,\"logprobs\":true,"
+                     "\"top_logprobs\":2}}\n");
     struct said s = PROGRAM(NULL, "batch", m, "-i", g_in, "-o", g_out);
     expect_rc(&s, 0, "batch");
     said_free(&s);

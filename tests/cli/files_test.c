@@ -112,7 +112,10 @@ static void test_chat(void **state) {
     }
     char saved[512], talk[2048];
     snprintf(saved, sizeof saved, "%s/cli-chat-%d.json", VC_TEST_TMP, (int)getpid());
-    snprintf(talk, sizeof talk, "What is the capital of\\\nFrance?\n/nonsense\n\"\"\"And of\nItaly?\"\"\"\n/stats\n/save %s\n/reset\n/save %s.2\n/quit\nnot reached\n", saved, saved);
+    snprintf(talk, sizeof talk,
+             "What is the capital of\\\nFrance?\n/nonsense\n\"\"\"And of\nItaly?\"\"\"\n/stats\n/save %s\n/reset\n/save %s.2\n/quit\nnot "
+             "reached\n",
+             saved, saved);
     s = PROGRAM(talk, "chat", m, "--system", "You are terse.", "--temperature", "0", "-n", "16");
     expect_rc(&s, 0, "chat");
     assert_non_null(strstr(s.out, "Paris"));
@@ -131,15 +134,17 @@ static void test_chat(void **state) {
     unlink(saved);
     snprintf(talk, sizeof talk, "%s.2", saved);
     unlink(talk);
-    s = PROGRAM("Tell me a long story about the sea and a whale and a ship and a storm.\n/reset\nHi\n", m, "--max-model-len", "48", "--temperature", "0", "-n", "4", "--system",
-                "This system message alone is already far too long for a context of forty-eight tokens, as everybody can see who counts its words, one by one, up to the very end.");
+    s = PROGRAM("Tell me a long story about the sea and a whale and a ship and a storm.\n/reset\nHi\n", m, "--max-model-len", "48",
+                "--temperature", "0", "-n", "4", "--system",
+                "This system message alone is already far too long for a context of forty-eight tokens, as everybody can see who counts "
+                "its words, one by one, up to the very end.");
     expect_rc(&s, 0, "chat that does not fit");
     assert_non_null(strstr(s.err, "the context holds 48"));
     said_free(&s);
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(test_inspect), cmocka_unit_test(test_malformed), cmocka_unit_test(test_unknown), cmocka_unit_test(test_tokenize),
-                                        cmocka_unit_test(test_chat) };
+    const struct CMUnitTest tests[] = { cmocka_unit_test(test_inspect), cmocka_unit_test(test_malformed), cmocka_unit_test(test_unknown),
+                                        cmocka_unit_test(test_tokenize), cmocka_unit_test(test_chat) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

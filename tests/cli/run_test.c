@@ -28,7 +28,8 @@ static void test_reference(void **state) {
     for (size_t i = 0; i < json_array_size(prompts); i++) {
         char prompt[4096];
         ids_text(json_array_get(prompts, i), prompt, sizeof prompt);
-        json_t *r = PROGRAM_JSON(0, "run", folder(), "--prompt-ids", prompt, "-n", "24", "--temperature", "0", "--ignore-eos", "--numerics", "f32", "--json");
+        json_t *r = PROGRAM_JSON(0, "run", folder(), "--prompt-ids", prompt, "-n", "24", "--temperature", "0", "--ignore-eos", "--numerics",
+                                 "f32", "--json");
         assert_true(json_equal(json_object_get(r, "prompt_token_ids"), json_array_get(prompts, i)));
         assert_true(json_equal(json_object_get(r, "token_ids"), json_array_get(want, i)));
         assert_string_equal(json_string_value(json_object_get(r, "finish_reason")), "length");
@@ -44,8 +45,8 @@ static void test_reference(void **state) {
 
 static void test_logprobs(void **state) {
     (void)state;
-    json_t *r = PROGRAM_JSON(0, "run", folder(), "--prompt-ids", "243,100,19,251,43", "-n", "6", "--temperature", "0", "--numerics", "f32", "--logprobs", "3",
-                             "--prompt-logprobs", "2", "--json");
+    json_t *r = PROGRAM_JSON(0, "run", folder(), "--prompt-ids", "243,100,19,251,43", "-n", "6", "--temperature", "0", "--numerics", "f32",
+                             "--logprobs", "3", "--prompt-logprobs", "2", "--json");
     const json_t *ids = json_object_get(r, "token_ids"), *lp = json_object_get(r, "logprobs"), *pl = json_object_get(r, "prompt_logprobs");
     assert_int_equal(json_array_size(lp), json_array_size(ids));
     for (size_t i = 0; i < json_array_size(lp); i++) {
@@ -80,12 +81,14 @@ static void test_sampling(void **state) {
     assert_int_equal(json_integer_value(json_object_get(b, "seed")), 9);
     json_decref(a);
     json_decref(b);
-    json_t *s = PROGRAM_JSON(0, "run", folder(), "--prompt-ids", "54", "-n", "24", "--temperature", "0", "--numerics", "f32", "--stop-token-ids", "219", "--json");
+    json_t *s = PROGRAM_JSON(0, "run", folder(), "--prompt-ids", "54", "-n", "24", "--temperature", "0", "--numerics", "f32",
+                             "--stop-token-ids", "219", "--json");
     assert_string_equal(json_string_value(json_object_get(s, "finish_reason")), "stop");          /* 48,138,73,219 */
     assert_int_equal(json_integer_value(json_object_get(s, "stop_reason")), 219);
     assert_int_equal(json_array_size(json_object_get(s, "token_ids")), 4);
     json_decref(s);
-    s = PROGRAM_JSON(0, "run", folder(), "--prompt-ids", "54", "-n", "3", "--temperature", "0", "--numerics", "f32", "--logit-bias", "5:100", "--json");
+    s = PROGRAM_JSON(0, "run", folder(), "--prompt-ids", "54", "-n", "3", "--temperature", "0", "--numerics", "f32", "--logit-bias",
+                     "5:100", "--json");
     for (size_t i = 0; i < 3; i++) assert_int_equal(json_integer_value(json_array_get(json_object_get(s, "token_ids"), i)), 5);
     json_decref(s);
     s = PROGRAM_JSON(0, "run", folder(), "--prompt-ids", "54", "-n", "5", "--allowed-token-ids", "7,9", "--json");
@@ -124,8 +127,8 @@ static void test_plain(void **state) {
 /* The engine's flags reach the engine. */
 static void test_engine_flags(void **state) {
     (void)state;
-    json_t *i = PROGRAM_JSON(0, "info", folder(), "--json", "--plan", "--numerics", "f32", "--max-model-len", "1k", "--block-size", "32", "--kv-cache-dtype", "float16",
-                             "--kv-cache-memory-bytes", "16M", "--max-num-seqs", "4");
+    json_t *i = PROGRAM_JSON(0, "info", folder(), "--json", "--plan", "--numerics", "f32", "--max-model-len", "1k", "--block-size", "32",
+                             "--kv-cache-dtype", "float16", "--kv-cache-memory-bytes", "16M", "--max-num-seqs", "4");
     assert_string_equal(json_string_value(vc_json_at(i, "model.kv_cache_dtype")), "f16");
     assert_int_equal(json_integer_value(vc_json_at(i, "model.block_size")), 32);
     assert_int_equal(json_integer_value(vc_json_at(i, "model.max_model_len")), 1024);
@@ -145,7 +148,8 @@ static void test_real(void **state) {
     expect_rc(&s, 0, "run");
     assert_non_null(strstr(s.out, "Paris"));
     said_free(&s);
-    json_t *r = PROGRAM_JSON(0, "run", m, "-p", "The capital of France is", "-n", "8", "--temperature", "0", "--stop", "Par", "--logprobs", "1", "--json");
+    json_t *r = PROGRAM_JSON(0, "run", m, "-p", "The capital of France is", "-n", "8", "--temperature", "0", "--stop", "Par", "--logprobs",
+                             "1", "--json");
     assert_string_equal(json_string_value(json_object_get(r, "finish_reason")), "stop");
     assert_string_equal(json_string_value(json_object_get(r, "stop_reason")), "Par");
     assert_null(strstr(json_string_value(json_object_get(r, "text")), "Par"));
@@ -178,12 +182,15 @@ static void test_interrupt(void **state) {
     assert_int_equal(text[strlen(text) - 1], '\n');
     free(text);
     char line[2048];
-    snprintf(line, sizeof line, "%s run %s --prompt-ids 54 --max-model-len 200000 --ignore-eos 2>%s | head -c 20 >/dev/null; test ! -s %s", VC_TEST_PROGRAM, folder(), err, err);
+    snprintf(line, sizeof line, "%s run %s --prompt-ids 54 --max-model-len 200000 --ignore-eos 2>%s | head -c 20 >/dev/null; test ! -s %s",
+             VC_TEST_PROGRAM, folder(), err, err);
     assert_int_equal(system(line), 0);
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(test_reference), cmocka_unit_test(test_logprobs), cmocka_unit_test(test_sampling), cmocka_unit_test(test_plain),
-                                        cmocka_unit_test(test_engine_flags), cmocka_unit_test(test_real), cmocka_unit_test(test_interrupt) };
+    const struct CMUnitTest tests[] = { cmocka_unit_test(test_reference),    cmocka_unit_test(test_logprobs),
+                                        cmocka_unit_test(test_sampling),     cmocka_unit_test(test_plain),
+                                        cmocka_unit_test(test_engine_flags), cmocka_unit_test(test_real),
+                                        cmocka_unit_test(test_interrupt) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -129,8 +129,9 @@ static void test_bash_offers(void **state) {
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         snprintf(line, sizeof line,
-                 "bash -c '. %s; COMP_WORDS=(%s); COMP_CWORD=%d; _vllmc; for w in \"${COMPREPLY[@]}\"; do [ \"$w\" = \"%s\" ] && exit 0; done; exit 1'", path,
-                 cases[i].words, cases[i].at, cases[i].want);
+                 "bash -c '. %s; COMP_WORDS=(%s); COMP_CWORD=%d; _vllmc; for w in \"${COMPREPLY[@]}\"; do [ \"$w\" = \"%s\" ] && exit 0; "
+                 "done; exit 1'",
+                 path, cases[i].words, cases[i].at, cases[i].want);
         int rc = system(line);
         if (rc != 0) print_error("%s: %s is not offered\n", cases[i].words, cases[i].want);
         assert_int_equal(rc, 0);
