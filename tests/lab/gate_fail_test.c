@@ -114,7 +114,36 @@ static void usage(void **state) {
     assert_int_equal(vc_lab_main(5, d), 1);
 }
 
+/* --json is one object whose numbers are those of the text. */
+static void json_report(void **state) {
+    (void)state;
+    const char *dir = vc_golden("models/llama"), *file = VC_TEST_TMP "/gate-report.json";
+    if (!dir && vc_left_out("models/llama")) skip();
+    char lab[] = "lab", cmd[] = "gate", json[] = "--json", num[] = "--numerics=f32", *path = strdup(dir), *argv[] = { lab, cmd, json, num, path, NULL };
+    fflush(stdout);
+    int saved = dup(STDOUT_FILENO);
+    FILE *f = fopen(file, "w");
+    assert_non_null(f);
+    dup2(fileno(f), STDOUT_FILENO);
+    int rc = vc_lab_main(5, argv);
+    fflush(stdout);
+    dup2(saved, STDOUT_FILENO);
+    close(saved);
+    fclose(f);
+    free(path);
+    json_t *root = NULL;
+    vc_err err = VC_ERR_INIT;
+    assert_int_equal(rc, 0);
+    assert_int_equal(vc_json_load(&root, file, &err), VC_OK);
+    assert_true(json_is_true(vc_json_at(root, "pass")));
+    assert_int_equal(json_integer_value(vc_json_at(root, "gates.0.positions")), 120);
+    assert_int_equal(json_integer_value(vc_json_at(root, "gates.0.equal_forced")), 120);
+    double max = json_number_value(vc_json_at(root, "gates.0.logit_error_rows.max"));
+    assert_true(max > 0 && max < 1e-3);
+    json_decref(root);
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(mutated), cmocka_unit_test(usage) };
+    const struct CMUnitTest tests[] = { cmocka_unit_test(mutated), cmocka_unit_test(usage), cmocka_unit_test(json_report) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
