@@ -18,6 +18,8 @@ struct vc_pool {
     VC_ALIGNED(64) _Atomic uint32_t gen;
     VC_ALIGNED(64) _Atomic uint32_t arrived;
     VC_ALIGNED(64) _Atomic uint32_t phase;
+    VC_ALIGNED(64) _Atomic uint64_t claim;   /* unit << 32 | next index of it */
+    VC_ALIGNED(64) _Atomic uint32_t done;    /* finished indices of the unit */
     _Atomic uint32_t sleepers;
     _Atomic bool quit;
     pthread_mutex_t lock;
@@ -42,9 +44,39 @@ void vc_pool_barrier(struct vc_pool *p) {
         return;
     }
     for (int i = 0; atomic_load_explicit(&p->phase, memory_order_acquire) == phase; i++) {
-        if (i < p->spin) relax();
+        if (i < p->spin / 8) relax();
         else sched_yield();
     }
+}
+
+/* Waits until unit u is over. On a machine of its own the others need microseconds; beyond that somebody else has a core,
+ * and yielding lets the worker run that we wait for. */
+static void await_unit(struct vc_pool *p, uint32_t u) {
+    for (int i = 0; (uint32_t)(atomic_load_explicit(&p->claim, memory_order_acquire) >> 32) <= u; i++) {
+        if (i < p->spin / 8) relax();
+        else sched_yield();
+    }
+}
+
+void vc_pool_unit(struct vc_pool *p, uint32_t u, uint32_t n, vc_pool_fn *fn, void *ctx) {
+    if (p->threads == 1) {
+        for (uint32_t i = 0; i < n; i++) fn(ctx, i, n);
+        return;
+    }
+    uint64_t v = atomic_load_explicit(&p->claim, memory_order_acquire);
+    for (;;) {
+        if ((uint32_t)(v >> 32) > u) return;
+        if ((uint32_t)v >= n) break;
+        if (!atomic_compare_exchange_weak_explicit(&p->claim, &v, v + 1, memory_order_acq_rel, memory_order_acquire)) continue;
+        fn(ctx, (uint32_t)v, n);
+        if (atomic_fetch_add_explicit(&p->done, 1, memory_order_acq_rel) + 1 == n) {
+            atomic_store_explicit(&p->done, 0, memory_order_relaxed);
+            atomic_store_explicit(&p->claim, (uint64_t)(u + 1) << 32, memory_order_release);
+            return;
+        }
+        v = atomic_load_explicit(&p->claim, memory_order_acquire);
+    }
+    await_unit(p, u);
 }
 
 static bool changed(struct vc_pool *p, uint32_t seen) {
@@ -88,6 +120,8 @@ void vc_pool_run(struct vc_pool *p, vc_pool_fn *fn, void *ctx) {
     if (p->threads > 1) {
         p->fn = fn;
         p->ctx = ctx;
+        atomic_store_explicit(&p->claim, 0, memory_order_relaxed);
+        atomic_store_explicit(&p->done, 0, memory_order_relaxed);
         atomic_fetch_add(&p->gen, 1);
         wake_all(p);
     }

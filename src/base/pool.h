@@ -18,6 +18,10 @@ uint32_t vc_pool_threads(const struct vc_pool *p);
 void vc_pool_run(struct vc_pool *p, vc_pool_fn *fn, void *ctx);
 /* Every part of a run must call it equally often; memory written before is visible after. */
 void vc_pool_barrier(struct vc_pool *p);
+/* Unit number u = 0, 1, 2 … of a sequence that all parts of a run walk alike: fn(ctx, i, n) is called once for each i in
+ * [0, n), by whichever worker comes first, and memory written in it is visible to the next unit. Returns when all are
+ * done. A worker that the system has put aside holds nobody up unless it is inside fn. */
+void vc_pool_unit(struct vc_pool *p, uint32_t u, uint32_t n, vc_pool_fn *fn, void *ctx);
 
 /* Share [*lo, *hi) of n items for this part, in whole multiples of `unit`; sizes differ by at most one unit. */
 static inline void vc_share(uint64_t n, uint64_t unit, uint32_t part, uint32_t parts, uint64_t *lo, uint64_t *hi) {

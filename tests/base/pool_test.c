@@ -51,6 +51,42 @@ static void parts_and_barriers(void **state) {
     }
 }
 
+/* Units: each index once, by anybody, and what one unit wrote the next one sees. */
+enum { UNITS = 400, SHARES = 3 };
+struct chain { struct vc_pool *pool; uint32_t unit; uint32_t cell[UNITS + 1][SHARES]; };
+struct link { struct chain *c; uint32_t u; };
+static void add_up(void *ctx, uint32_t i, uint32_t n) {
+    struct link *l = ctx;
+    uint32_t sum = 0;
+    for (uint32_t k = 0; k < n; k++) sum += l->c->cell[l->u][k];
+    l->c->cell[l->u + 1][i] += sum % 1000 + i;                     /* += shows an index that ran twice */
+}
+static void walk(void *ctx, uint32_t part, uint32_t parts) {
+    struct chain *c = ctx;
+    (void)part;
+    (void)parts;
+    for (uint32_t u = 0; u < UNITS; u++) {
+        struct link l = { c, u };
+        vc_pool_unit(c->pool, u, SHARES, add_up, &l);
+    }
+}
+
+static void units_follow_one_another(void **state) {
+    (void)state;
+    static struct chain one, many;
+    vc_err err = VC_ERR_INIT;
+    for (uint32_t threads = 1; threads <= 5; threads++)
+        for (int again = 0; again < 5; again++) {
+            struct chain *c = threads == 1 ? &one : &many;
+            memset(c, 0, sizeof *c);
+            c->cell[0][0] = 1;
+            assert_int_equal(vc_pool_new(&c->pool, threads, &err), VC_OK);
+            vc_pool_run(c->pool, walk, c);
+            vc_pool_del(c->pool);
+            assert_memory_equal(c->cell, one.cell, sizeof one.cell);
+        }
+}
+
 static void refuses_none(void **state) {
     (void)state;
     struct vc_pool *p;
@@ -76,6 +112,6 @@ static void shares(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(parts_and_barriers), cmocka_unit_test(refuses_none), cmocka_unit_test(shares) };
+    const struct CMUnitTest tests[] = { cmocka_unit_test(parts_and_barriers), cmocka_unit_test(units_follow_one_another), cmocka_unit_test(refuses_none), cmocka_unit_test(shares) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

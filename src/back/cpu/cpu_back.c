@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * cpu_back.c: the CPU behind the seam. Calls are queued; sync runs them all in one pass of the worker pool, with a
- * barrier after each phase. Memory is anonymous mmap, touched when used. */
+ * cpu_back.c: the CPU behind the seam. Calls are queued; sync runs them all in one pass of the worker pool, phase after
+ * phase. Memory is anonymous mmap, touched when used. */
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -186,21 +186,37 @@ static uint32_t fused_run(const struct cpu_dev *c, uint32_t i) {
     return n ? n : 1;
 }
 
+/* One unit of a step: a phase of one call, or a fused run of row-wise calls over a share of the rows. */
+struct unit { vc_op_fn *phase; const struct entry *first; uint32_t n; };
+
+static void run_unit(void *ctx, uint32_t part, uint32_t parts) {
+    const struct unit *u = ctx;
+    if (u->phase) {
+        u->phase(u->first->call, part, parts);
+        return;
+    }
+    uint64_t lo, hi;
+    vc_share(u->first->call->in[0].rows, 1, part, parts, &lo, &hi);
+    for (uint32_t k = 0; k < u->n && lo < hi; k++) vc_fuse_rows(u->first[k].phase[0], u->first[k].call, (uint32_t)lo, (uint32_t)hi);
+}
+
+/* All workers walk the queue alike; the shares of each unit go to whoever is free. */
 static void run_queue(void *ctx, uint32_t part, uint32_t parts) {
     struct cpu_dev *c = ctx;
+    uint32_t at = 0;
+    (void)part;
     for (uint32_t i = 0, n; i < c->queued; i += n) {
         const struct entry *e = &c->queue[i];
         n = fused_run(c, i);
         if (n > 1) {
-            uint64_t lo, hi;
-            vc_share(e->call->in[0].rows, 1, part, parts, &lo, &hi);
-            for (uint32_t k = 0; k < n && lo < hi; k++) vc_fuse_rows(e[k].phase[0], e[k].call, (uint32_t)lo, (uint32_t)hi);
-            vc_pool_barrier(c->pool);
+            struct unit u = { NULL, e, n };
+            uint32_t rows = e->call->in[0].rows;
+            vc_pool_unit(c->pool, at++, VC_MIN(parts, rows), run_unit, &u);
             continue;
         }
         for (int ph = 0; ph < VC_MAX_PHASES && e->phase[ph]; ph++) {
-            e->phase[ph](e->call, part, parts);
-            vc_pool_barrier(c->pool);
+            struct unit u = { e->phase[ph], e, 1 };
+            vc_pool_unit(c->pool, at++, parts, run_unit, &u);
         }
     }
 }
