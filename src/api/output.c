@@ -43,7 +43,7 @@ struct api_output *api_output_take(struct vc_model *m) {
     pthread_mutex_unlock(&p->lock);
     if (!o) {
         o = calloc(1, sizeof *o);
-        if (o && !vc_buf_reserve(&o->text, 256)) {
+        if (o && !vc_buf_reserve(&o->text, 4096)) {
             free(o);
             o = NULL;
         }

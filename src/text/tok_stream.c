@@ -4,10 +4,18 @@
 #include "text/tok_int.h"
 
 /* More held tokens than this are no character in the making: what is sure is then given out. */
-enum { MAX_HELD = 256 };
+enum { MAX_HELD = 256, HELD_BYTES = 2048 };
 
+/* Takes the memory that held text needs here, so that a step takes none; a failure shows at the first push that lacks it. */
 void vc_detok_init(struct vc_detok *d, const struct vc_tokenizer *t, bool skip_special) {
     *d = (struct vc_detok){ .t = t, .skip_special = skip_special };
+    vc_buf_reserve(&d->work, 3 * HELD_BYTES);            /* an invalid byte becomes three */
+    if (t->decode == VC_DECODE_PIECES) vc_buf_reserve(&d->pending, HELD_BYTES);
+    else {
+        vc_buf_reserve(&d->prefix, HELD_BYTES);
+        for (size_t i = 0; i < 2 * MAX_HELD; i++) vc_ids_push(&d->window, 0, 0, 0);
+        d->window.n = 0;
+    }
 }
 
 void vc_detok_free(struct vc_detok *d) {
