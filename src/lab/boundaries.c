@@ -13,18 +13,31 @@
 /* SAME: another statement of the right rule in the json (an order, a row): nothing to run. */
 enum kind { RIGHT, WRONG, JSON, SAME };
 enum call { NORM, NORM_SUM, LINEAR, HEADNORM, ROPE, ATTN, ROUTE, EXPERTS };
-static const struct row { const char *stage; enum call call; enum lab_what what; const char *variant; enum kind kind; const char *numerics; } rows[] = {
+static const struct row {
+    const char *stage;
+    enum call call;
+    enum lab_what what;
+    const char *variant;
+    enum kind kind;
+    const char *numerics;
+} rows[] = {
 #define ROW(stage, call, what, variant, kind, numerics) { stage, call, what, variant, kind, numerics },
 #include "lab/boundaries.def"
 #undef ROW
 };
 
-struct result { const char *key; const struct row *row; uint64_t differ, total, json, allowed; bool ran, ok; };
+struct result {
+    const char *key;
+    const struct row *row;
+    uint64_t differ, total, json, allowed;
+    bool ran, ok;
+};
 
 static uint64_t run(struct lab_replay *r, const struct row *row, const char *prefix, uint64_t *total) {
     struct lab_stage s = { prefix, row->stage };
     switch (row->call) {
-        case NORM: case NORM_SUM: return lab_stage_norm(r, &s, row->numerics, row->what, row->call == NORM_SUM, total);
+        case NORM:
+        case NORM_SUM: return lab_stage_norm(r, &s, row->numerics, row->what, row->call == NORM_SUM, total);
         case LINEAR: return lab_stage_linear(r, &s, row->numerics, total);
         case HEADNORM: return lab_stage_headnorm(r, &s, row->numerics, total);
         case ROPE: return lab_stage_rope(r, &s, row->numerics, row->what, total);
@@ -45,19 +58,22 @@ static const struct row *find_row(const char *key, const char **prefix) {
         }
     for (size_t i = 0; i < VC_ARRAY_LEN(rows); i++) {
         size_t n = strlen(rows[i].stage);
-        if (strncmp(key, rows[i].stage, n) == 0 && key[n] == ' ' && strcmp(key + n + 1, rows[i].variant) == 0) return &rows[i];
+        if (strncmp(key, rows[i].stage, n) == 0 && key[n] == ' ' && strcmp(key + n + 1, rows[i].variant) == 0)
+            return &rows[i];
     }
     return NULL;
 }
 
 static uint64_t allowed(const struct row *row, uint64_t total) {
-    if (row->call == LINEAR || row->call == ROUTE) return 0;         /* route weights: 0 words beyond 2 ulps */
+    if (row->call == LINEAR || row->call == ROUTE) return 0; /* route weights: 0 words beyond 2 ulps */
     return VC_MAX(UINT64_C(4), total / 500);
 }
 
 static bool run_key(struct lab_replay *r, const char *key, const json_t *v, struct result *out) {
     const char *prefix;
-    *out = (struct result){ .key = key, .row = find_row(key, &prefix), .json = (uint64_t)json_integer_value(json_array_get(v, 0)) };
+    *out = (struct result){ .key = key,
+                            .row = find_row(key, &prefix),
+                            .json = (uint64_t)json_integer_value(json_array_get(v, 0)) };
     if (!out->row) {
         vc_fail(&r->err, VC_E_UNSUPPORTED, "%s: boundaries-l33.json: no rule for replay \"%s\"", r->path, key);
         return false;
@@ -72,7 +88,9 @@ static bool run_key(struct lab_replay *r, const char *key, const json_t *v, stru
 /* Our own count for the stage that a variant belongs to. */
 static const struct result *right_of(const struct result *all, size_t n, const struct result *w) {
     for (size_t i = 0; i < n; i++)
-        if (all[i].row->kind == RIGHT && strncmp(all[i].key, w->key, 2) == 0 && strcmp(all[i].row->stage, w->row->stage) == 0 && all[i].row->what == w->row->what) return &all[i];
+        if (all[i].row->kind == RIGHT && strncmp(all[i].key, w->key, 2) == 0 &&
+            strcmp(all[i].row->stage, w->row->stage) == 0 && all[i].row->what == w->row->what)
+            return &all[i];
     return NULL;
 }
 
@@ -83,7 +101,8 @@ static bool judge(struct result *all, size_t n) {
         if (x->row->kind == RIGHT) {
             x->allowed = allowed(x->row, x->total);
             x->ok = x->total > 0 && x->differ <= x->allowed;
-        } else if (x->row->kind == SAME) x->ok = true;
+        } else if (x->row->kind == SAME)
+            x->ok = true;
         else {
             const struct result *r = right_of(all, n, x);
             uint64_t least = r ? VC_MAX(r->differ * 10, UINT64_C(1)) : 1;
@@ -102,7 +121,8 @@ static void print_text(const struct result *all, size_t n) {
         char ours[24] = "-", of[24] = "-";
         if (x->ran) snprintf(ours, sizeof ours, "%llu", (unsigned long long)x->differ);
         if (x->ran) snprintf(of, sizeof of, "%llu", (unsigned long long)x->total);
-        printf("%-5s %-90s %7s %7s %8llu%s\n", x->row->kind == RIGHT ? "right" : "wrong", x->key, ours, of, (unsigned long long)x->json, x->ok ? "" : "  FAIL");
+        printf("%-5s %-90s %7s %7s %8llu%s\n", x->row->kind == RIGHT ? "right" : "wrong", x->key, ours, of,
+               (unsigned long long)x->json, x->ok ? "" : "  FAIL");
     }
 }
 
@@ -117,7 +137,9 @@ static void print_json(const struct result *all, size_t n, bool ok) {
         const struct result *x = &all[i];
         vc_jo_begin_obj(&w);
         vc_jo_key(&w, "stage"), vc_jo_str(&w, x->key);
-        vc_jo_key(&w, "kind"), vc_jo_str(&w, x->row->kind == RIGHT ? "right" : x->row->kind == SAME ? "restated" : "wrong");
+        vc_jo_key(&w, "kind"), vc_jo_str(&w, x->row->kind == RIGHT  ? "right"
+                                             : x->row->kind == SAME ? "restated"
+                                                                    : "wrong");
         if (x->ran) {
             vc_jo_key(&w, "differ"), vc_jo_uint(&w, x->differ);
             vc_jo_key(&w, "total"), vc_jo_uint(&w, x->total);
@@ -143,13 +165,13 @@ static int one_folder(const char *path, bool json) {
     struct result *all = VC_NEW_ARRAY(&r.arena, struct result, json_object_size(replay) + 1);
     size_t n = 0;
     if (!ok) r.err = err;
-    if (ok && all)
-        json_object_foreach(replay, key, v)
-            if (!run_key(&r, key, v, &all[n++])) break;
+    if (ok && all) json_object_foreach(replay, key, v) if (!run_key(&r, key, v, &all[n++])) break;
     if (!n && r.err.status == VC_OK) vc_fail(&r.err, VC_E_FORMAT, "%s: boundaries-l33.json: no replay table", path);
     ok = r.err.status == VC_OK && judge(all, n);
-    if (r.err.status != VC_OK) fprintf(stderr, "vllmc lab boundaries: %s: %s\n", vc_status_name(r.err.status), r.err.text);
-    else if (json) print_json(all, n, ok);
+    if (r.err.status != VC_OK)
+        fprintf(stderr, "vllmc lab boundaries: %s: %s\n", vc_status_name(r.err.status), r.err.text);
+    else if (json)
+        print_json(all, n, ok);
     else {
         printf("%s: numerics vllm, %u rows\n", path, r.rows);
         print_text(all, n);
@@ -159,7 +181,9 @@ static int one_folder(const char *path, bool json) {
     return ok ? 0 : 1;
 }
 
-struct args { bool json, help; };
+struct args {
+    bool json, help;
+};
 static const struct lab_opt options[] = {
     { "--json", NULL, LAB_OPT_FLAG, offsetof(struct args, json), "print JSON instead of a table" },
     { "--help", NULL, LAB_OPT_FLAG, offsetof(struct args, help), "this text" },
@@ -172,15 +196,19 @@ int lab_boundaries_main(int argc, char **argv) {
     uint32_t n = 0;
     int rc = 0;
     vc_err err = VC_ERR_INIT;
-    vc_log_set(VC_LOG_ERROR, NULL, NULL);                            /* wrong variants run on the reference: no news */
+    vc_log_set(VC_LOG_ERROR, NULL, NULL); /* wrong variants run on the reference: no news */
     if (!paths || lab_parse(argc, argv, options, &a, paths, &n, &err) != VC_OK || (!a.help && n == 0)) {
-        fprintf(stderr, "vllmc lab boundaries: %s\n", err.status != VC_OK ? err.text : "no folder is given (vllmc lab boundaries --help)");
+        fprintf(stderr, "vllmc lab boundaries: %s\n",
+                err.status != VC_OK ? err.text : "no folder is given (vllmc lab boundaries --help)");
         rc = 2;
     } else if (a.help) {
         puts("usage: vllmc lab boundaries [options] DIR…\n\n"
-             "DIR holds model/ and boundaries-l33.{json,safetensors} (goldens/moe-gate): every stage of one prefill as vLLM\n"
-             "computed it. Each stage is run here from its recorded input under the numerics vllm, and with its rounding\n"
-             "slots the other way. Matmul stages must differ in no word, others in at most max(4, 0.2 %), route weights by\n"
+             "DIR holds model/ and boundaries-l33.{json,safetensors} (goldens/moe-gate): every stage of one prefill as "
+             "vLLM\n"
+             "computed it. Each stage is run here from its recorded input under the numerics vllm, and with its "
+             "rounding\n"
+             "slots the other way. Matmul stages must differ in no word, others in at most max(4, 0.2 %), route "
+             "weights by\n"
              "at most 2 ulps, and every wrong variant in at least ten times as many as the right one.\n\noptions");
         lab_print_options(options);
         puts("\nexample\n  vllmc lab boundaries goldens/moe-gate goldens/moe-gate-tie");

@@ -7,26 +7,31 @@
 #include "num/round.h"
 
 /* f32 weights: words more than two ulps off under the right rule; all differing words under another. */
-static uint64_t differ_f32(struct lab_replay *r, const struct vc_view *got, const char *name, double ulps, uint64_t *total) {
+static uint64_t differ_f32(struct lab_replay *r, const struct vc_view *got, const char *name, double ulps,
+                           uint64_t *total) {
     struct vc_view want = lab_input(r, name);
     uint64_t n = 0;
     *total = (uint64_t)got->rows * got->cols;
     if (r->err.status != VC_OK || want.rows != got->rows || want.cols != got->cols) return *total;
     for (uint32_t i = 0; i < want.rows; i++)
         for (uint32_t c = 0; c < want.cols; c++) {
-            const float *a = (const float *)(const void *)((const char *)got->data + i * got->stride), *b = (const float *)(const void *)((const char *)want.data + i * want.stride);
+            const float *a = (const float *)(const void *)((const char *)got->data + i * got->stride),
+                        *b = (const float *)(const void *)((const char *)want.data + i * want.stride);
             n += vc_ulp_distance(VC_F32, (double)a[c], (double)b[c]) > ulps;
         }
     return n;
 }
 
-uint64_t lab_stage_route(struct lab_replay *r, const struct lab_stage *s, const char *spec, enum lab_what what, uint64_t *total) {
+uint64_t lab_stage_route(struct lab_replay *r, const struct lab_stage *s, const char *spec, enum lab_what what,
+                         uint64_t *total) {
     struct vc_numerics n;
     if (!lab_numerics(r, spec, &n)) return 0;
     struct vc_view in = lab_input(r, lab_join(r, s->prefix, "router", ".logits"));
     struct vc_view out[2] = { lab_matrix(r, r->rows, r->top_k, VC_I32), lab_matrix(r, r->rows, r->top_k, VC_F32) };
     struct vc_router_args a = { r->experts, r->top_k, 1 };
-    struct vc_dims d = { .N = r->hidden, .K = r->hidden, .num_experts = r->experts, .top_k = r->top_k, .intermediate = r->intermediate };
+    struct vc_dims d = {
+        .N = r->hidden, .K = r->hidden, .num_experts = r->experts, .top_k = r->top_k, .intermediate = r->intermediate
+    };
     lab_run_op(r, &n, VC_OP_ROUTER, (enum vc_arith)n.core[VC_CHOICE_ROUTER], &a, d, &in, 1, out, 2);
     if (what == LAB_IDS) return lab_differ(r, &out[0], lab_join(r, s->prefix, "experts", ".topk_ids"), total);
     return differ_f32(r, &out[1], lab_join(r, s->prefix, "experts", ".topk_weights"), strchr(spec, ',') ? 0 : 2, total);
@@ -43,9 +48,11 @@ static void one_expert(struct lab_replay *r, struct vc_view *ids, struct vc_view
 }
 
 /* LAB_SINGLE: every expert alone with weight 1, for all tokens; LAB_SUM: the recorded choice and weights. */
-uint64_t lab_stage_experts(struct lab_replay *r, const struct lab_stage *s, const char *spec, enum lab_what what, uint64_t *total) {
+uint64_t lab_stage_experts(struct lab_replay *r, const struct lab_stage *s, const char *spec, enum lab_what what,
+                           uint64_t *total) {
     struct vc_numerics n;
-    const struct vc_tensor **t13 = VC_NEW_ARRAY(&r->arena, const struct vc_tensor *, (size_t)r->experts * 2), **t2 = VC_NEW_ARRAY(&r->arena, const struct vc_tensor *, r->experts);
+    const struct vc_tensor **t13 = VC_NEW_ARRAY(&r->arena, const struct vc_tensor *, (size_t)r->experts * 2),
+                           **t2 = VC_NEW_ARRAY(&r->arena, const struct vc_tensor *, r->experts);
     uint64_t differ = 0;
     *total = 0;
     if (!lab_numerics(r, spec, &n) || !t13 || !t2) return 0;
@@ -74,7 +81,9 @@ uint64_t lab_stage_experts(struct lab_replay *r, const struct lab_stage *s, cons
             in[1] = lab_input(r, lab_join(r, s->prefix, "experts", ".topk_ids"));
             in[2] = lab_input(r, lab_join(r, s->prefix, "experts", ".topk_weights"));
         }
-        struct vc_dims d = { .N = r->hidden, .K = r->hidden, .num_experts = r->experts, .top_k = a.top_k, .intermediate = r->intermediate };
+        struct vc_dims d = {
+            .N = r->hidden, .K = r->hidden, .num_experts = r->experts, .top_k = a.top_k, .intermediate = r->intermediate
+        };
         lab_run_op(r, &n, VC_OP_MOE, core, &a, d, in, 5, &out, 1);
         differ += lab_differ(r, &out, lab_join(r, s->prefix, "experts", name), &words);
         *total += words;

@@ -8,7 +8,11 @@
 #include "lab/boundaries.h"
 #include "num/half.h"
 
-struct lab_replay_block { struct lab_replay_block *next; void *p; size_t bytes; };
+struct lab_replay_block {
+    struct lab_replay_block *next;
+    void *p;
+    size_t bytes;
+};
 
 static vc_status read_config(struct lab_replay *r, vc_err *err) {
     VC_TRY(vc_json_u32(r->config, "hidden_size", &r->hidden, err));
@@ -21,7 +25,8 @@ static vc_status read_config(struct lab_replay *r, vc_err *err) {
     VC_TRY(vc_json_f32(r->config, "rms_norm_eps", &r->eps, err));
     VC_TRY(vc_json_f32(r->config, "rope_theta", &r->theta, err));
     const struct vc_tensor *ids = vc_tensors_find(r->captured, "embed.ids");
-    if (!ids || ids->n_dims != 1 || ids->dims[0] < 1 || ids->dims[0] > 4096) return vc_fail(err, VC_E_FORMAT, "%s: boundaries-l33.safetensors: embed.ids is missing", r->path);
+    if (!ids || ids->n_dims != 1 || ids->dims[0] < 1 || ids->dims[0] > 4096)
+        return vc_fail(err, VC_E_FORMAT, "%s: boundaries-l33.safetensors: embed.ids is missing", r->path);
     r->rows = (uint32_t)ids->dims[0];
     return VC_OK;
 }
@@ -53,8 +58,11 @@ void lab_replay_close(struct lab_replay *r) {
 }
 
 struct vc_view lab_matrix(struct lab_replay *r, uint32_t rows, uint32_t cols, enum vc_dtype dtype) {
-    struct vc_view v = { .rows = rows, .cols = cols, .dtype = dtype, .stride = vc_round_up((size_t)cols * vc_dtype_info(dtype)->bytes, 64) };
-    size_t bytes = v.stride * rows + 4096;                           /* kernels may read a vector past the end */
+    struct vc_view v = { .rows = rows,
+                         .cols = cols,
+                         .dtype = dtype,
+                         .stride = vc_round_up((size_t)cols * vc_dtype_info(dtype)->bytes, 64) };
+    size_t bytes = v.stride * rows + 4096; /* kernels may read a vector past the end */
     struct lab_replay_block *b = VC_NEW(&r->arena, struct lab_replay_block);
     v.data = b ? r->dev->be->alloc(r->dev, bytes) : NULL;
     if (!v.data) {
@@ -69,13 +77,15 @@ struct vc_view lab_matrix(struct lab_replay *r, uint32_t rows, uint32_t cols, en
 struct vc_view lab_input(struct lab_replay *r, const char *name) {
     const struct vc_tensor *t = vc_tensors_find(r->captured, name);
     if (!t || t->n_dims < 1 || t->dims[0] < 1 || t->dims[0] > 1u << 16 || vc_tensor_elems(t) > 1u << 24) {
-        vc_fail(&r->err, VC_E_NOT_FOUND, "%s: boundaries-l33.safetensors: tensor %s is missing or too large", r->path, name);
+        vc_fail(&r->err, VC_E_NOT_FOUND, "%s: boundaries-l33.safetensors: tensor %s is missing or too large", r->path,
+                name);
         return (struct vc_view){ .dtype = VC_F32 };
     }
     uint32_t rows = (uint32_t)t->dims[0], cols = (uint32_t)(vc_tensor_elems(t) / rows);
     struct vc_view v = lab_matrix(r, rows, cols, t->dtype);
     size_t row = (size_t)(t->bytes / rows);
-    for (uint32_t i = 0; v.data && i < rows; i++) r->dev->be->put(r->dev, (char *)v.data + i * v.stride, (const char *)t->data + i * row, row);
+    for (uint32_t i = 0; v.data && i < rows; i++)
+        r->dev->be->put(r->dev, (char *)v.data + i * v.stride, (const char *)t->data + i * row, row);
     return v;
 }
 
@@ -85,7 +95,8 @@ uint64_t lab_differ(struct lab_replay *r, const struct vc_view *got, const char 
     *total = 0;
     if (r->err.status != VC_OK) return 0;
     if (want.rows != got->rows || want.cols != got->cols) {
-        vc_fail(&r->err, VC_E_FORMAT, "%s: tensor %s is [%u, %u], expected [%u, %u]", r->path, name, want.rows, want.cols, got->rows, got->cols);
+        vc_fail(&r->err, VC_E_FORMAT, "%s: tensor %s is [%u, %u], expected [%u, %u]", r->path, name, want.rows,
+                want.cols, got->rows, got->cols);
         return 0;
     }
     *total = (uint64_t)want.rows * want.cols;
@@ -93,15 +104,18 @@ uint64_t lab_differ(struct lab_replay *r, const struct vc_view *got, const char 
         for (uint32_t c = 0; c < want.cols; c++) {
             const char *a = (const char *)got->data + i * got->stride, *b = (const char *)want.data + i * want.stride;
             if (want.dtype == VC_BF16) {
-                uint16_t x = got->dtype == VC_F32 ? vc_f32_bf16(((const float *)(const void *)a)[c]) : ((const uint16_t *)(const void *)a)[c];
+                uint16_t x = got->dtype == VC_F32 ? vc_f32_bf16(((const float *)(const void *)a)[c])
+                                                  : ((const uint16_t *)(const void *)a)[c];
                 n += x != ((const uint16_t *)(const void *)b)[c];
-            } else n += ((const uint32_t *)(const void *)a)[c] != ((const uint32_t *)(const void *)b)[c];
+            } else
+                n += ((const uint32_t *)(const void *)a)[c] != ((const uint32_t *)(const void *)b)[c];
         }
     return n;
 }
 
-void lab_run_op(struct lab_replay *r, const struct vc_numerics *n, enum vc_op op, enum vc_arith core, const void *args, struct vc_dims dims, const struct vc_view *in, uint32_t num_in,
-                const struct vc_view *out, uint32_t num_out) {
+void lab_run_op(struct lab_replay *r, const struct vc_numerics *n, enum vc_op op, enum vc_arith core, const void *args,
+                struct vc_dims dims, const struct vc_view *in, uint32_t num_in, const struct vc_view *out,
+                uint32_t num_out) {
     struct vc_contract c;
     struct vc_dev_kernel *k;
     if (r->err.status != VC_OK) return;

@@ -20,15 +20,19 @@ bool lab_numerics(struct lab_replay *r, const char *spec, struct vc_numerics *n)
 
 const struct vc_tensor *lab_weight(struct lab_replay *r, const struct lab_stage *s, const char *name) {
     char full[256];
-    if (s->prefix[0]) snprintf(full, sizeof full, "model.layers.%c.%s", s->prefix[1], name);
-    else snprintf(full, sizeof full, "%s", name);
+    if (s->prefix[0])
+        snprintf(full, sizeof full, "model.layers.%c.%s", s->prefix[1], name);
+    else
+        snprintf(full, sizeof full, "%s", name);
     const struct vc_tensor *t = vc_tensors_find(r->weights, full);
-    if (!t || t->dtype != VC_BF16 || t->n_dims < 1 || t->n_dims > 2) vc_fail(&r->err, VC_E_NOT_FOUND, "%s/model: tensor %s is missing or not a bf16 matrix", r->path, full);
+    if (!t || t->dtype != VC_BF16 || t->n_dims < 1 || t->n_dims > 2)
+        vc_fail(&r->err, VC_E_NOT_FOUND, "%s/model: tensor %s is missing or not a bf16 matrix", r->path, full);
     return r->err.status == VC_OK ? t : NULL;
 }
 
 /* n tensors one below the other, as experts copies of that: panel in data, rows in raw. */
-struct vc_view lab_panel(struct lab_replay *r, enum vc_op op, enum vc_arith core, const struct vc_tensor *const *t, uint32_t n, uint32_t experts, size_t *stride) {
+struct vc_view lab_panel(struct lab_replay *r, enum vc_op op, enum vc_arith core, const struct vc_tensor *const *t,
+                         uint32_t n, uint32_t experts, size_t *stride) {
     struct vc_view v = { .dtype = VC_BF16 };
     for (uint32_t i = 0; i < n * experts; i++)
         if (!t[i] || t[i]->n_dims != 2) return v;
@@ -46,11 +50,19 @@ struct vc_view lab_panel(struct lab_replay *r, enum vc_op op, enum vc_arith core
             const struct vc_tensor *x = t[e * n + i];
             uint32_t rows = (uint32_t)x->dims[0];
             if (x->dims[1] != v.cols || at + rows > v.rows) {
-                vc_fail(&r->err, VC_E_FORMAT, "%s/model: tensor %s has another shape than its neighbours", r->path, x->name);
+                vc_fail(&r->err, VC_E_FORMAT, "%s/model: tensor %s has another shape than its neighbours", r->path,
+                        x->name);
                 return v;
             }
             memcpy(dst + (size_t)at * v.cols * 2, x->data, (size_t)x->bytes);
-            struct vc_pack_job j = { .src = VC_BF16, .panel = VC_BF16, .raw = dst + (size_t)at * v.cols * 2, .rows = rows, .K = v.cols, .N = v.rows, .at = at, .dst = (char *)data.data + e * *stride };
+            struct vc_pack_job j = { .src = VC_BF16,
+                                     .panel = VC_BF16,
+                                     .raw = dst + (size_t)at * v.cols * 2,
+                                     .rows = rows,
+                                     .K = v.cols,
+                                     .N = v.rows,
+                                     .at = at,
+                                     .dst = (char *)data.data + e * *stride };
             if (p) p->pack(&j);
             at += rows;
         }

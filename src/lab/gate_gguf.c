@@ -12,7 +12,10 @@ uint32_t lab_quants_entries(const json_t *root, const char *only, const char **n
     uint32_t n = 0;
     json_object_foreach(json_object_get((json_t *)(uintptr_t)root, "models"), key, m) {
         const char *file = json_string_value(json_object_get(m, "file"));
-        if (file && n < cap && (!only || strcmp(only, key) == 0 || vc_str_ends(vc_str_of(only), file) || vc_str_ends(vc_str_of(file), only))) names[n++] = key;
+        if (file && n < cap &&
+            (!only || strcmp(only, key) == 0 || vc_str_ends(vc_str_of(only), file) ||
+             vc_str_ends(vc_str_of(file), only)))
+            names[n++] = key;
     }
     return n;
 }
@@ -29,13 +32,16 @@ static vc_status load_seq(struct lab_gate *g, const char *entry, vc_err *err) {
     int32_t *ids, *last = VC_NEW_ARRAY(&g->arena, int32_t, 1);
     uint32_t rows;
     const struct vc_tensor *x = vc_tensors_find(g->tensors[0], lab_text(g, "%s.exact", entry));
-    if (!x || x->n_dims != 2 || x->dims[1] < 1 || x->dims[1] > 1u << 20) return vc_fail(err, VC_E_FORMAT, "%s/logits.safetensors: tensor %s.exact is missing or not a matrix", g->path, entry);
+    if (!x || x->n_dims != 2 || x->dims[1] < 1 || x->dims[1] > 1u << 20)
+        return vc_fail(err, VC_E_FORMAT, "%s/logits.safetensors: tensor %s.exact is missing or not a matrix", g->path,
+                       entry);
     g->vocab = (uint32_t)x->dims[1];
     VC_TRY(lab_f32_tensor(g, g->tensors[0], lab_text(g, "%s.exact", entry), &s->rows, &rows, g->vocab, err));
     VC_TRY(lab_ints(g, json_object_get(g->json[0], "ids"), "ids", &ids, &s->num_prompt, err));
     s->step = VC_NEW_ARRAY(&g->arena, struct lab_step, 1);
     if (!s->step || !last) return vc_fail(err, VC_E_NOMEM, "out of memory for %s", g->path);
-    if (rows != s->num_prompt) return vc_fail(err, VC_E_FORMAT, "%s: %s.exact has %u rows for %u ids", g->path, entry, rows, s->num_prompt);
+    if (rows != s->num_prompt)
+        return vc_fail(err, VC_E_FORMAT, "%s: %s.exact has %u rows for %u ids", g->path, entry, rows, s->num_prompt);
     s->name = "the prompt";
     s->prompt = ids;
     s->num_steps = 1;
@@ -50,12 +56,14 @@ vc_status lab_load_quants(struct lab_gate *g, const char *entry, vc_err *err) {
     g->kind = LAB_QUANTS;
     g->ref = "exact";
     g->title = entry ? entry : "?";
-    if (g->args->ref && strcmp(g->args->ref, "exact") != 0) return vc_fail(err, VC_E_INVALID, "--ref: '%s'; %s has exact", g->args->ref, g->path);
+    if (g->args->ref && strcmp(g->args->ref, "exact") != 0)
+        return vc_fail(err, VC_E_INVALID, "--ref: '%s'; %s has exact", g->args->ref, g->path);
     g->numerics = g->args->numerics ? g->args->numerics : "gguf";
     VC_TRY(lab_file(g, 0, "models.json", err));
     const json_t *m = json_object_get(json_object_get(g->json[0], "models"), g->title);
     const char *file = json_string_value(json_object_get(m, "file"));
-    if (!entry || !file) return vc_fail(err, VC_E_NOT_FOUND, "%s/models.json: no model %s with a file", g->path, g->title);
+    if (!entry || !file)
+        return vc_fail(err, VC_E_NOT_FOUND, "%s/models.json: no model %s with a file", g->path, g->title);
     g->model = lab_text(g, "%s/%s", g->path, file);
     g->peer_max = json_number_value(json_object_get(m, "max_abs_llama_cpp_vs_exact"));
     VC_TRY(vc_tensors_open_safetensors(&g->tensors[0], lab_text(g, "%s/logits.safetensors", g->path), err));

@@ -15,8 +15,10 @@ static void count(struct vc_json_out *w, const char *key, uint64_t v) {
 }
 static void real(struct vc_json_out *w, const char *key, double v) {
     vc_jo_key(w, key);
-    if (isfinite(v)) vc_jo_f64(w, v);
-    else vc_jo_null(w);
+    if (isfinite(v))
+        vc_jo_f64(w, v);
+    else
+        vc_jo_null(w);
 }
 static void flag(struct vc_json_out *w, const char *key, bool v) {
     vc_jo_key(w, key);
@@ -118,7 +120,8 @@ void lab_report_json(const struct lab_gate *g, struct vc_json_out *w) {
         text(w, "error", vc_status_name(g->error.status));
         text(w, "error_text", g->error.text);
         flag(w, "left_out", g->left_out);
-    } else results(w, g);
+    } else
+        results(w, g);
     flag(w, "pass", g->pass);
     vc_jo_end_obj(w);
 }

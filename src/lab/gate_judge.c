@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * gate_judge.c: the runs of one gate. Free: the engine's own text. Forced: prompt and reference tokens as one prompt, so
+ * gate_judge.c: the runs of one gate. Free: the engine's own text. Forced: prompt and reference as one prompt, so
  * that every position is judged in the reference's context. Truth: the f64 text as one prompt against the kept rows. */
 #include <math.h>
 #include <stdio.h>
@@ -43,7 +43,7 @@ static bool digest_equal(const char *want, const float *row, uint32_t n) {
         size_t k = 0;
         for (; i < n && k < sizeof le; i++, k += 2) {
             uint32_t u = vc_f32_bits(row[i]);
-            if (u & 0xFFFF) n = 0;                                       /* not a bf16 value: never equal */
+            if (u & 0xFFFF) n = 0; /* not a bf16 value: never equal */
             le[k] = (unsigned char)(u >> 16);
             le[k + 1] = (unsigned char)(u >> 24);
         }
@@ -97,7 +97,8 @@ void lab_watch_row(void *ctx, uint32_t at, const float *row) {
     if (!p->judged) return;
     const struct lab_step *st = &s->step[k];
     p->logit_ref = row[s->tokens[k]];
-    if (st->ref.words) compare_words(&(w->forced ? g->words_forced : g->words_free)[at + 1 > 96], st->ref.words, row, g->vocab);
+    if (st->ref.words)
+        compare_words(&(w->forced ? g->words_forced : g->words_free)[at + 1 > 96], st->ref.words, row, g->vocab);
     if (st->digest && !w->forced) {
         g->digests++;
         g->digests_equal += digest_equal(st->digest, row, g->vocab);
@@ -110,7 +111,8 @@ void lab_watch_row(void *ctx, uint32_t at, const float *row) {
             g->wide += gap >= 0.5;
             g->wide_differ += gap >= 0.5 && p->ours != s->tokens[k];
         }
-    } else if (p->ours != s->tokens[k]) w->same = false;
+    } else if (p->ours != s->tokens[k])
+        w->same = false;
 }
 
 static int32_t *joined(struct lab_gate *g, const struct lab_seq *s, const int32_t *tokens) {
@@ -137,15 +139,22 @@ static vc_status forced_run(struct lab_gate *g, vc_model *m, vc_err *err) {
             continue;
         }
         w[n] = (struct lab_watch){ .g = g, .seq = i, .forced = true, .same = true, .pos = r->pos };
-        jobs[n] = (struct lab_job){ .prompt = joined(g, s, s->tokens), .num_prompt = s->num_prompt + s->num_steps - 1, .max_tokens = 1, .all_logits = true,
-                                    .on_row = lab_watch_row, .ctx = &w[n] };
+        jobs[n] = (struct lab_job){ .prompt = joined(g, s, s->tokens),
+                                    .num_prompt = s->num_prompt + s->num_steps - 1,
+                                    .max_tokens = 1,
+                                    .all_logits = true,
+                                    .on_row = lab_watch_row,
+                                    .ctx = &w[n] };
         if (!jobs[n].prompt) return vc_fail(err, VC_E_NOMEM, "out of memory");
         n++;
     }
     return lab_run_jobs(m, jobs, n, 8, err);
 }
 
-struct truth_watch { struct lab_gate *g; const struct lab_seq *s; };
+struct truth_watch {
+    struct lab_gate *g;
+    const struct lab_seq *s;
+};
 static void truth_row(void *ctx, uint32_t at, const float *row) {
     struct truth_watch *w = ctx;
     if (at < w->s->row0 || at >= w->s->row1) return;
@@ -160,7 +169,12 @@ static vc_status truth_run(struct lab_gate *g, vc_model *m, vc_err *err) {
         const struct lab_seq *s = &g->seq[i];
         if (!s->rows) continue;
         w[i] = (struct truth_watch){ g, s };
-        struct lab_job j = { .prompt = joined(g, s, s->truth_tokens), .num_prompt = s->num_prompt + s->num_steps - 1, .max_tokens = 1, .all_logits = true, .on_row = truth_row, .ctx = &w[i] };
+        struct lab_job j = { .prompt = joined(g, s, s->truth_tokens),
+                             .num_prompt = s->num_prompt + s->num_steps - 1,
+                             .max_tokens = 1,
+                             .all_logits = true,
+                             .on_row = truth_row,
+                             .ctx = &w[i] };
         if (!j.prompt) return vc_fail(err, VC_E_NOMEM, "out of memory");
         VC_TRY(lab_run_jobs(m, &j, 1, 1, err));
     }
@@ -189,7 +203,8 @@ static void count(struct lab_gate *g) {
             g->forced_equal += t->judged && t->ours == s->tokens[k];
             g->not_judged += !t->judged;
             if (f->judged && t->judged && f->hash != t->hash && !g->not_same)
-                g->not_same = lab_text(g, "%s, step %u: generating and reading the same text give different logits", s->name, k);
+                g->not_same =
+                    lab_text(g, "%s, step %u: generating and reading the same text give different logits", s->name, k);
         }
     }
 }
@@ -199,8 +214,11 @@ static vc_status check_ids(const struct lab_gate *g, vc_err *err) {
         const struct lab_seq *s = &g->seq[i];
         for (uint32_t k = 0; s->tokens && k < s->num_steps; k++) {
             bool ok = s->tokens[k] >= 0 && (uint32_t)s->tokens[k] < g->vocab;
-            for (uint32_t j = 0; j < s->step[k].ref.num_top; j++) ok = ok && (uint32_t)s->step[k].ref.top[j].id < g->vocab;
-            if (!ok) return vc_fail(err, VC_E_FORMAT, "%s: %s, step %u: an id is outside the model's vocabulary of %u", g->path, s->name, k, g->vocab);
+            for (uint32_t j = 0; j < s->step[k].ref.num_top; j++)
+                ok = ok && (uint32_t)s->step[k].ref.top[j].id < g->vocab;
+            if (!ok)
+                return vc_fail(err, VC_E_FORMAT, "%s: %s, step %u: an id is outside the model's vocabulary of %u",
+                               g->path, s->name, k, g->vocab);
         }
     }
     return VC_OK;

@@ -10,9 +10,10 @@
 struct lab_watch {
     struct lab_gate *g;
     uint32_t seq;
-    bool forced, same;                     /* same: the context is the reference's so far */
-    struct lab_pos *pos;                   /* [num_steps] */
-    int32_t *out; float *logprob;          /* [num_steps], free run */
+    bool forced, same;   /* same: the context is the reference's so far */
+    struct lab_pos *pos; /* [num_steps] */
+    int32_t *out;
+    float *logprob; /* [num_steps], free run */
 };
 uint64_t lab_row_hash(const float *row, uint32_t n);
 

@@ -10,8 +10,10 @@
 #include "num/half.h"
 
 bool lab_known_value(const struct lab_known *k, int32_t id, double *v) {
-    if (k->row) *v = (double)k->row[id];
-    else if (k->words) *v = (double)vc_bf16_f32(k->words[id]);
+    if (k->row)
+        *v = (double)k->row[id];
+    else if (k->words)
+        *v = (double)vc_bf16_f32(k->words[id]);
     else {
         uint32_t i = 0;
         while (i < k->num_top && k->top[i].id != id) i++;
@@ -48,7 +50,8 @@ vc_status lab_file(struct lab_gate *g, int slot, const char *name, vc_err *err) 
 
 vc_status lab_ints(struct lab_gate *g, const json_t *a, const char *what, int32_t **v, uint32_t *n, vc_err *err) {
     size_t count = json_array_size(a);
-    if (!json_is_array(a) || count > 1u << 20) return vc_fail(err, VC_E_FORMAT, "%s: %s: expected an array of token ids", g->path, what);
+    if (!json_is_array(a) || count > 1u << 20)
+        return vc_fail(err, VC_E_FORMAT, "%s: %s: expected an array of token ids", g->path, what);
     *v = VC_NEW_ARRAY(&g->arena, int32_t, count + 1);
     if (!*v) return vc_fail(err, VC_E_NOMEM, "out of memory for %s", g->path);
     for (size_t i = 0; i < count; i++) {
@@ -62,14 +65,17 @@ vc_status lab_ints(struct lab_gate *g, const json_t *a, const char *what, int32_
 }
 
 /* [[id, value], …] */
-vc_status lab_tops(struct lab_gate *g, const json_t *a, const char *what, struct lab_top **v, uint32_t *n, vc_err *err) {
+vc_status lab_tops(struct lab_gate *g, const json_t *a, const char *what, struct lab_top **v, uint32_t *n,
+                   vc_err *err) {
     size_t count = json_array_size(a);
-    if (!json_is_array(a) || count > 4096) return vc_fail(err, VC_E_FORMAT, "%s: %s: expected an array of [id, value]", g->path, what);
+    if (!json_is_array(a) || count > 4096)
+        return vc_fail(err, VC_E_FORMAT, "%s: %s: expected an array of [id, value]", g->path, what);
     *v = VC_NEW_ARRAY(&g->arena, struct lab_top, count + 1);
     if (!*v) return vc_fail(err, VC_E_NOMEM, "out of memory for %s", g->path);
     for (size_t i = 0; i < count; i++) {
         const json_t *id = json_array_get(json_array_get(a, i), 0), *x = json_array_get(json_array_get(a, i), 1);
-        if (!json_is_integer(id) || json_integer_value(id) < 0 || json_integer_value(id) >= (json_int_t)g->vocab || !json_is_number(x))
+        if (!json_is_integer(id) || json_integer_value(id) < 0 || json_integer_value(id) >= (json_int_t)g->vocab ||
+            !json_is_number(x))
             return vc_fail(err, VC_E_FORMAT, "%s: %s[%zu]: expected [id, value]", g->path, what, i);
         (*v)[i] = (struct lab_top){ (int32_t)json_integer_value(id), json_number_value(x) };
     }
@@ -78,7 +84,8 @@ vc_status lab_tops(struct lab_gate *g, const json_t *a, const char *what, struct
 }
 
 /* A copy, because tensors in a file may lie unaligned. */
-vc_status lab_f32_tensor(struct lab_gate *g, const struct vc_tensors *t, const char *name, const float **v, uint32_t *rows, uint32_t cols, vc_err *err) {
+vc_status lab_f32_tensor(struct lab_gate *g, const struct vc_tensors *t, const char *name, const float **v,
+                         uint32_t *rows, uint32_t cols, vc_err *err) {
     const struct vc_tensor *x = vc_tensors_find(t, name);
     if (!x) return vc_fail(err, VC_E_NOT_FOUND, "%s: tensor %s is missing", g->path, name);
     if (x->dtype != VC_F32 || x->n_dims != 2 || x->dims[1] != cols || x->dims[0] > 1u << 20)
@@ -113,7 +120,8 @@ static vc_status load_file(struct lab_gate *g, vc_err *err) {
     VC_TRY(lab_file(g, 0, NULL, err));
     if (json_object_get(g->json[0], "models") && json_object_get(g->json[0], "made_by")) return lab_load_greedy(g, err);
     if (json_object_get(g->json[0], "batch8")) return lab_load_vllm_file(g, err);
-    return vc_fail(err, VC_E_FORMAT, "%s: not a reference that is known here: expected greedy.json or vllm.json of real-models", g->path);
+    return vc_fail(err, VC_E_FORMAT,
+                   "%s: not a reference that is known here: expected greedy.json or vllm.json of real-models", g->path);
 }
 
 vc_status lab_gate_load(struct lab_gate *g, const char *entry, vc_err *err) {
@@ -123,7 +131,8 @@ vc_status lab_gate_load(struct lab_gate *g, const char *entry, vc_err *err) {
     if (exists(g, "golden.json")) return lab_load_models(g, err);
     if (exists(g, "vllm-eager.json")) return lab_load_moe(g, err);
     if (exists(g, "models.json")) return lab_load_quants(g, entry, err);
-    return vc_fail(err, VC_E_NOT_FOUND, "%s: no reference: expected golden.json, vllm-eager.json or models.json in it", g->path);
+    return vc_fail(err, VC_E_NOT_FOUND, "%s: no reference: expected golden.json, vllm-eager.json or models.json in it",
+                   g->path);
 }
 
 void lab_gate_free(struct lab_gate *g) {

@@ -11,12 +11,16 @@
 
 #define AT(field) offsetof(struct lab_gate_args, field)
 static const struct lab_opt options[] = {
-    { "--ref", "NAME", LAB_OPT_TEXT, AT(ref), "reference run: hf_f64, vllm_bf16_cc1, vllm-eager, vllm-compiled, batch8 …; default: that of the numerics" },
-    { "--model", "PATH", LAB_OPT_TEXT, AT(model), "weights, where the reference holds none; in a folder of several models: the one to run" },
-    { "--numerics", "PROFILE", LAB_OPT_TEXT, AT(numerics), "vllm, vllm-compiled, f32, gguf …[,slot=format]; default: that of the reference" },
+    { "--ref", "NAME", LAB_OPT_TEXT, AT(ref),
+      "reference run: hf_f64, vllm_bf16_cc1, vllm-eager, vllm-compiled, batch8 …; default: that of the numerics" },
+    { "--model", "PATH", LAB_OPT_TEXT, AT(model),
+      "weights, where the reference holds none; in a folder of several models: the one to run" },
+    { "--numerics", "PROFILE", LAB_OPT_TEXT, AT(numerics),
+      "vllm, vllm-compiled, f32, gguf …[,slot=format]; default: that of the reference" },
     { "--allow-ties", NULL, LAB_OPT_FLAG, AT(allow_ties), "a differing position is accepted where it is a near tie" },
     { "--threads", "N", LAB_OPT_UINT, AT(threads), "worker threads; default: all that this process may use" },
-    { "--concurrency", "A,B,…", LAB_OPT_UINTS, AT(concurrency), "requests in flight; the runs must give the same bits" },
+    { "--concurrency", "A,B,…", LAB_OPT_UINTS, AT(concurrency),
+      "requests in flight; the runs must give the same bits" },
     { "--repeats", "N", LAB_OPT_UINT, AT(repeats), "fresh engines, which must give the same bits; default 1" },
     { "--json", NULL, LAB_OPT_FLAG, AT(json), "print one JSON object instead of text" },
     { "--help", NULL, LAB_OPT_FLAG, AT(help), "this text" },
@@ -27,11 +31,14 @@ static int help(void) {
     puts("usage: vllmc lab gate [options] PATH…\n\n"
          "Runs reference sets through the engine and judges every position: generating freely, and again with the\n"
          "reference's own text as the prompt, so that nothing hides behind a first difference. PATH is a folder with\n"
-         "golden.json (a model beside it), vllm-eager.json (model/ in it) or models.json (GGUF files in it), or one of the\n"
+         "golden.json (a model beside it), vllm-eager.json (model/ in it) or models.json (GGUF files in it), or one of "
+         "the\n"
          "files greedy.json and vllm.json, whose weights --model names.\n\noptions");
     lab_print_options(options);
-    puts("\nA near tie: the truth's margin between the two tokens is at most one bf16 ulp, or five times the rms error of\n"
-         "vLLM's own log-probabilities on that set; in a mixture of experts also where a router's k-th and next logit lie\n"
+    puts("\nA near tie: the truth's margin between the two tokens is at most one bf16 ulp, or five times the rms error "
+         "of\n"
+         "vLLM's own log-probabilities on that set; in a mixture of experts also where a router's k-th and next logit "
+         "lie\n"
          "within one bf16 ulp.\n\nexamples\n"
          "  vllmc lab gate --numerics f32 goldens/models/llama goldens/models/gemma3\n"
          "  vllmc lab gate --numerics vllm --repeats 3 --concurrency 1,2 goldens/moe-gate goldens/moe-gate-tie\n"
@@ -53,8 +60,10 @@ static void one_gate(const struct lab_gate_args *a, const char *path, const char
     }
     if (st == VC_OK) lab_gate_judge(&g);
     lab_gate_checks(&g, s);
-    if (a->json) lab_report_json(&g, &out);
-    else lab_report_text(&g);
+    if (a->json)
+        lab_report_json(&g, &out);
+    else
+        lab_report_text(&g);
     fflush(stdout);
     lab_gate_free(&g);
 }
@@ -83,8 +92,8 @@ static void pooled(const struct lab_gate_args *a, struct lab_session *s) {
     if (s->pooled < 2) return;
     s->ok = s->ok && ok;
     if (!a->json) {
-        printf("pooled over %u references\n  %s %-38s %.5f, vLLM's own %.5f: %.3f times, at most 1.05\n\n", s->pooled, ok ? "ok  " : "FAIL", "rms error of log-probabilities", ours, theirs,
-               ours / theirs);
+        printf("pooled over %u references\n  %s %-38s %.5f, vLLM's own %.5f: %.3f times, at most 1.05\n\n", s->pooled,
+               ok ? "ok  " : "FAIL", "rms error of log-probabilities", ours, theirs, ours / theirs);
         return;
     }
     vc_jo_begin_obj(&out);
@@ -106,7 +115,9 @@ int lab_gate_main(int argc, char **argv) {
     const char **paths = calloc((size_t)argc + 1, sizeof *paths);
     if (!paths || lab_parse(argc, argv, options, &a, paths, &n, &err) != VC_OK || a.help || n == 0) {
         int rc = a.help && err.status == VC_OK ? help() : 2;
-        if (rc) fprintf(stderr, "vllmc lab gate: %s\n", err.status != VC_OK ? err.text : "no reference is given (vllmc lab gate --help)");
+        if (rc)
+            fprintf(stderr, "vllmc lab gate: %s\n",
+                    err.status != VC_OK ? err.text : "no reference is given (vllmc lab gate --help)");
         free(paths);
         return rc;
     }

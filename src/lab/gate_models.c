@@ -16,7 +16,9 @@ static vc_status choose_ref(struct lab_gate *g, vc_err *err) {
     for (size_t i = 0; i < VC_ARRAY_LEN(known_refs); i++)
         if (strcmp(want, known_refs[i]) == 0) g->ref = known_refs[i];
     if (!g->ref)
-        return vc_fail(err, VC_E_INVALID, "--ref: '%s'; %s has hf_f64, hf_f32, hf_bf16_eager, vllm_bf16_cc1, vllm_bf16_cc5", want, g->path);
+        return vc_fail(err, VC_E_INVALID,
+                       "--ref: '%s'; %s has hf_f64, hf_f32, hf_bf16_eager, vllm_bf16_cc1, vllm_bf16_cc5", want,
+                       g->path);
     g->ref_is_vllm = lab_is_vllm(g->ref);
     g->dtype = g->ref_is_vllm || strcmp(g->ref, "hf_bf16_eager") == 0 ? "bfloat16" : NULL;
     g->numerics = num ? num : g->ref_is_vllm ? "vllm" : strcmp(g->ref, "hf_bf16_eager") == 0 ? "hf" : "f32";
@@ -28,27 +30,32 @@ static const json_t *of_ref(const struct lab_gate *g, const char *ref, const cha
 }
 
 /* Tokens of a source after prompt i; NULL where it has none. */
-static vc_status tokens_of(struct lab_gate *g, const char *ref, uint32_t i, uint32_t steps, const int32_t **out, vc_err *err) {
+static vc_status tokens_of(struct lab_gate *g, const char *ref, uint32_t i, uint32_t steps, const int32_t **out,
+                           vc_err *err) {
     const json_t *a = of_ref(g, ref, "tokens", i);
     *out = NULL;
     if (!a || json_is_null(a)) return VC_OK;
     int32_t *v;
     uint32_t n;
     VC_TRY(lab_ints(g, a, lab_text(g, "refs.%s.tokens[%u]", ref, i), &v, &n, err));
-    if (n < steps) return vc_fail(err, VC_E_FORMAT, "%s: refs.%s.tokens[%u]: %u tokens, expected %u", g->path, ref, i, n, steps);
+    if (n < steps)
+        return vc_fail(err, VC_E_FORMAT, "%s: refs.%s.tokens[%u]: %u tokens, expected %u", g->path, ref, i, n, steps);
     *out = v;
     return VC_OK;
 }
 
 /* Two ids at a known distance: {best, 0}, {second, -margin}. */
-static vc_status pair_of(struct lab_gate *g, const char *ref, uint32_t i, uint32_t k, struct lab_known *out, vc_err *err) {
-    const json_t *ids = json_array_get(of_ref(g, ref, "top2", i), k), *margin = json_array_get(of_ref(g, ref, "margin", i), k);
+static vc_status pair_of(struct lab_gate *g, const char *ref, uint32_t i, uint32_t k, struct lab_known *out,
+                         vc_err *err) {
+    const json_t *ids = json_array_get(of_ref(g, ref, "top2", i), k),
+                 *margin = json_array_get(of_ref(g, ref, "margin", i), k);
     if (!ids || !margin) return VC_OK;
     int32_t *id;
     uint32_t n;
     VC_TRY(lab_ints(g, ids, "top2", &id, &n, err));
     struct lab_top *t = VC_NEW_ARRAY(&g->arena, struct lab_top, 2);
-    if (!t || n < 2 || !json_is_number(margin)) return vc_fail(err, VC_E_FORMAT, "%s: refs.%s.top2[%u][%u]: expected two ids and a margin", g->path, ref, i, k);
+    if (!t || n < 2 || !json_is_number(margin))
+        return vc_fail(err, VC_E_FORMAT, "%s: refs.%s.top2[%u][%u]: expected two ids and a margin", g->path, ref, i, k);
     t[0] = (struct lab_top){ id[0], 0.0 };
     t[1] = (struct lab_top){ id[1], -json_number_value(margin) };
     *out = (struct lab_known){ .top = t, .num_top = 2, .kind = LAB_MARGIN };
@@ -70,10 +77,13 @@ static vc_status load_words(struct lab_gate *g, struct lab_seq *s, uint32_t i, v
     const struct vc_tensors *t = g->tensors[1];
     const char *name = lab_text(g, "logits_p%u", i);
     const struct vc_tensor *x = vc_tensors_find(t, name), *tok = vc_tensors_find(t, "tokens");
-    if (!x || x->n_dims != 2 || x->dims[0] < s->num_steps || x->dims[1] != g->vocab || x->bytes != 2 * x->dims[0] * x->dims[1] || !tok || tok->n_dims != 2 ||
-        tok->dtype != VC_I32 || tok->dims[0] <= i || tok->dims[1] != s->num_steps)
-        return vc_fail(err, VC_E_FORMAT, "%s/vllm_logits.safetensors: expected %s [%u, %u] and tokens", g->path, name, s->num_steps, g->vocab);
-    if (memcmp((const char *)tok->data + (size_t)i * s->num_steps * 4, s->tokens, s->num_steps * 4) != 0) return VC_OK;    /* another text */
+    if (!x || x->n_dims != 2 || x->dims[0] < s->num_steps || x->dims[1] != g->vocab ||
+        x->bytes != 2 * x->dims[0] * x->dims[1] || !tok || tok->n_dims != 2 || tok->dtype != VC_I32 ||
+        tok->dims[0] <= i || tok->dims[1] != s->num_steps)
+        return vc_fail(err, VC_E_FORMAT, "%s/vllm_logits.safetensors: expected %s [%u, %u] and tokens", g->path, name,
+                       s->num_steps, g->vocab);
+    if (memcmp((const char *)tok->data + (size_t)i * s->num_steps * 4, s->tokens, s->num_steps * 4) != 0)
+        return VC_OK; /* another text */
     uint16_t *w = vc_arena_alloc(&g->arena, x->bytes, 16);
     if (!w) return vc_fail(err, VC_E_NOMEM, "out of memory for %s", g->path);
     memcpy(w, x->data, x->bytes);
@@ -94,13 +104,14 @@ static vc_status load_truth(struct lab_gate *g, struct lab_seq *s, uint32_t i, v
         s->row1 = (uint32_t)json_integer_value(json_array_get(span, 1));
         VC_TRY(lab_f32_tensor(g, g->tensors[0], lab_text(g, "logits.%u", i), &s->rows, &rows, g->vocab, err));
         if (s->row1 < s->row0 || rows != s->row1 - s->row0 || s->row1 > s->num_prompt + s->num_steps - 1)
-            return vc_fail(err, VC_E_FORMAT, "%s: logits.%u has %u rows, logit_rows says [%u, %u)", g->path, i, rows, s->row0, s->row1);
+            return vc_fail(err, VC_E_FORMAT, "%s: logits.%u has %u rows, logit_rows says [%u, %u)", g->path, i, rows,
+                           s->row0, s->row1);
     }
     for (uint32_t k = 0; s->tokens && k < s->num_steps; k++) {
         uint32_t pos = s->num_prompt - 1 + k;
         if (pos >= s->row0 && pos < s->row1) s->step[k].truth.row = s->rows + (size_t)(pos - s->row0) * g->vocab;
         VC_TRY(pair_of(g, "hf_f64", i, k, &s->step[k].pair, err));
-        if (s->tokens[k] != s->truth_tokens[k]) break;               /* other contexts from here on */
+        if (s->tokens[k] != s->truth_tokens[k]) break; /* other contexts from here on */
     }
     return VC_OK;
 }
@@ -108,7 +119,8 @@ static vc_status load_truth(struct lab_gate *g, struct lab_seq *s, uint32_t i, v
 static vc_status load_seq(struct lab_gate *g, uint32_t i, uint32_t steps, vc_err *err) {
     struct lab_seq *s = &g->seq[i];
     int32_t *prompt;
-    VC_TRY(lab_ints(g, json_array_get(json_object_get(g->json[0], "prompts"), i), lab_text(g, "prompts[%u]", i), &prompt, &s->num_prompt, err));
+    VC_TRY(lab_ints(g, json_array_get(json_object_get(g->json[0], "prompts"), i), lab_text(g, "prompts[%u]", i),
+                    &prompt, &s->num_prompt, err));
     if (!s->num_prompt) return vc_fail(err, VC_E_FORMAT, "%s: prompts[%u] is empty", g->path, i);
     s->prompt = prompt;
     s->num_steps = steps;
@@ -164,18 +176,24 @@ vc_status lab_load_models(struct lab_gate *g, vc_err *err) {
     VC_TRY(vc_json_u32(g->json[1], "vocab_size", &g->vocab, err));
     VC_TRY(vc_json_u32(g->json[0], "new_tokens", &steps, err));
     VC_TRY(vc_json_arr(g->json[0], "prompts", &prompts, err));
-    if (steps < 1 || steps > 4096 || json_array_size(prompts) > 1000) return vc_fail(err, VC_E_FORMAT, "%s/golden.json: new_tokens %u or the prompts are out of range", g->path, steps);
+    if (steps < 1 || steps > 4096 || json_array_size(prompts) > 1000)
+        return vc_fail(err, VC_E_FORMAT, "%s/golden.json: new_tokens %u or the prompts are out of range", g->path,
+                       steps);
     vc_str arch = VC_STR("?");
     VC_TRY(vc_json_opt_str(g->json[0], "architecture", &arch, err));
     g->title = lab_text(g, "%.*s", (int)arch.n, arch.p);
     const json_t *ref = vc_json_at(g->json[0], lab_text(g, "refs.%s", g->ref));
-    if (!ref || json_is_null(ref)) return vc_fail(err, VC_E_NOT_FOUND, "%s/golden.json: refs.%s is not there", g->path, g->ref);
-    if (!json_is_array(json_object_get(ref, "tokens"))) return vc_fail(err, VC_E_UNSUPPORTED, "%s/golden.json: refs.%s holds no tokens (an embedding model)", g->path, g->ref);
+    if (!ref || json_is_null(ref))
+        return vc_fail(err, VC_E_NOT_FOUND, "%s/golden.json: refs.%s is not there", g->path, g->ref);
+    if (!json_is_array(json_object_get(ref, "tokens")))
+        return vc_fail(err, VC_E_UNSUPPORTED, "%s/golden.json: refs.%s holds no tokens (an embedding model)", g->path,
+                       g->ref);
     VC_TRY(vc_json_opt_f64(g->json[0], "checks.f32_vs_f64_max_abs", &g->f32_bound, err));
     g->moe = json_object_get(g->json[1], "num_local_experts") || json_object_get(g->json[1], "num_experts");
     VC_TRY(vc_tensors_open_safetensors(&g->tensors[0], lab_text(g, "%s/golden.safetensors", g->path), err));
     vc_err none = VC_ERR_INIT;
-    if (g->ref_is_vllm) (void)vc_tensors_open_safetensors(&g->tensors[1], lab_text(g, "%s/vllm_logits.safetensors", g->path), &none);
+    if (g->ref_is_vllm)
+        (void)vc_tensors_open_safetensors(&g->tensors[1], lab_text(g, "%s/vllm_logits.safetensors", g->path), &none);
     g->num_seqs = (uint32_t)json_array_size(prompts);
     g->seq = VC_NEW_ARRAY(&g->arena, struct lab_seq, g->num_seqs + 1);
     if (!g->seq) return vc_fail(err, VC_E_NOMEM, "out of memory for %s", g->path);

@@ -8,8 +8,10 @@
 #include "lab/gate.h"
 
 /* Reference names as summary.json has them, and the short ones of goldens/models. */
-static const struct { const char *name, *alias, *dtype, *numerics; } refs[] = {
-    { "vllm-eager", "vllm_bf16_cc1", NULL, "vllm" },          /* dtype NULL: runs alone and in pairs */
+static const struct {
+    const char *name, *alias, *dtype, *numerics;
+} refs[] = {
+    { "vllm-eager", "vllm_bf16_cc1", NULL, "vllm" }, /* dtype NULL: runs alone and in pairs */
     { "vllm-compiled", "vllm_compiled", NULL, "vllm-compiled" },
     { "transformers-float64", "hf_f64", "float64", "f32" },
     { "transformers-float32", "hf_f32", "float32", "f32" },
@@ -18,11 +20,18 @@ static const struct { const char *name, *alias, *dtype, *numerics; } refs[] = {
 
 static vc_status choose_ref(struct lab_gate *g, uint32_t *which, vc_err *err) {
     const char *num = g->args->numerics;
-    const char *want = g->args->ref ? g->args->ref : !num ? "vllm-eager" : strncmp(num, "vllm-compiled", 13) == 0 ? "vllm-compiled" : lab_is_vllm(num) ? "vllm-eager" : "hf_f64";
+    const char *want = g->args->ref                             ? g->args->ref
+                       : !num                                   ? "vllm-eager"
+                       : strncmp(num, "vllm-compiled", 13) == 0 ? "vllm-compiled"
+                       : lab_is_vllm(num)                       ? "vllm-eager"
+                                                                : "hf_f64";
     for (*which = 0; *which < VC_ARRAY_LEN(refs); ++*which)
         if (strcmp(want, refs[*which].name) == 0 || strcmp(want, refs[*which].alias) == 0) break;
     if (*which == VC_ARRAY_LEN(refs))
-        return vc_fail(err, VC_E_INVALID, "--ref: '%s'; %s has vllm-eager, vllm-compiled, transformers-float64 (hf_f64), transformers-float32, transformers-bfloat16", want, g->path);
+        return vc_fail(err, VC_E_INVALID,
+                       "--ref: '%s'; %s has vllm-eager, vllm-compiled, transformers-float64 (hf_f64), "
+                       "transformers-float32, transformers-bfloat16",
+                       want, g->path);
     g->ref = refs[*which].name;
     g->ref_is_vllm = !refs[*which].dtype;
     g->dtype = "bfloat16";
@@ -32,14 +41,15 @@ static vc_status choose_ref(struct lab_gate *g, uint32_t *which, vc_err *err) {
 
 static bool is_run(const json_t *r, const char *dtype, const json_t *length, const json_t *request) {
     const char *d = json_string_value(json_object_get(r, "dtype"));
-    return json_equal(json_object_get(r, "length"), length) && json_equal(json_object_get(r, "request"), request) && (!dtype || (d && strcmp(d, dtype) == 0));
+    return json_equal(json_object_get(r, "length"), length) && json_equal(json_object_get(r, "request"), request) &&
+           (!dtype || (d && strcmp(d, dtype) == 0));
 }
 
 static const json_t *find_run(const json_t *root, const char *dtype, const json_t *like) {
     const json_t *r, *runs = json_object_get(root, "runs");
     size_t i;
-    json_array_foreach(runs, i, r)
-        if (is_run(r, dtype, json_object_get(like, "length"), json_object_get(like, "request"))) return r;
+    json_array_foreach(
+        runs, i, r) if (is_run(r, dtype, json_object_get(like, "length"), json_object_get(like, "request"))) return r;
     return NULL;
 }
 
@@ -71,30 +81,35 @@ static vc_status add_members(struct lab_gate *g, struct lab_seq *s, const json_t
     size_t i, j, k;
     json_array_foreach(json_object_get(g->json[2], "sequences"), i, e) {
         if (!is_run(e, NULL, json_object_get(run, "length"), json_object_get(run, "request"))) continue;
-        json_array_foreach(json_object_get(e, "set"), j, m)
-            json_array_foreach(json_object_get(m, "from"), k, from) {
-                if (!json_is_string(from) || strcmp(json_string_value(from), g->ref) != 0) continue;
-                int32_t *t;
-                uint32_t n;
-                VC_TRY(lab_ints(g, json_object_get(m, "tokens"), "set", &t, &n, err));
-                if (n != s->num_steps) return vc_fail(err, VC_E_FORMAT, "%s/summary.json: a sequence of %u tokens, expected %u", g->path, n, s->num_steps);
-                VC_TRY(lab_member(g, s, t, err));
-            }
+        json_array_foreach(json_object_get(e, "set"), j, m) json_array_foreach(json_object_get(m, "from"), k, from) {
+            if (!json_is_string(from) || strcmp(json_string_value(from), g->ref) != 0) continue;
+            int32_t *t;
+            uint32_t n;
+            VC_TRY(lab_ints(g, json_object_get(m, "tokens"), "set", &t, &n, err));
+            if (n != s->num_steps)
+                return vc_fail(err, VC_E_FORMAT, "%s/summary.json: a sequence of %u tokens, expected %u", g->path, n,
+                               s->num_steps);
+            VC_TRY(lab_member(g, s, t, err));
+        }
     }
     return VC_OK;
 }
 
-static vc_status load_seq(struct lab_gate *g, const json_t *run, struct lab_error *vllm, struct lab_error *f32, vc_err *err) {
+static vc_status load_seq(struct lab_gate *g, const json_t *run, struct lab_error *vllm, struct lab_error *f32,
+                          vc_err *err) {
     struct lab_seq *s = &g->seq[g->num_seqs++];
     int32_t *prompt, *tokens, *truth;
     uint32_t n;
-    const json_t *t64 = find_run(g->json[3], "float64", run), *t32 = find_run(g->json[3], "float32", run), *eager = find_run(g->json[1], NULL, run);
-    s->name = lab_text(g, "L=%d r=%d%s", (int)json_integer_value(json_object_get(run, "length")), (int)json_integer_value(json_object_get(run, "request")),
+    const json_t *t64 = find_run(g->json[3], "float64", run), *t32 = find_run(g->json[3], "float32", run),
+                 *eager = find_run(g->json[1], NULL, run);
+    s->name = lab_text(g, "L=%d r=%d%s", (int)json_integer_value(json_object_get(run, "length")),
+                       (int)json_integer_value(json_object_get(run, "request")),
                        json_integer_value(json_object_get(run, "concurrency")) == 2 ? " in a pair" : "");
     VC_TRY(lab_ints(g, json_object_get(run, "prompt"), "prompt", &prompt, &s->num_prompt, err));
     VC_TRY(lab_ints(g, json_object_get(run, "tokens"), "tokens", &tokens, &s->num_steps, err));
     VC_TRY(lab_ints(g, json_object_get(t64, "tokens"), "transformers tokens", &truth, &n, err));
-    if (!s->num_prompt || !s->num_steps || n != s->num_steps) return vc_fail(err, VC_E_FORMAT, "%s: %s: sequences of different lengths", g->path, s->name);
+    if (!s->num_prompt || !s->num_steps || n != s->num_steps)
+        return vc_fail(err, VC_E_FORMAT, "%s: %s: sequences of different lengths", g->path, s->name);
     s->prompt = prompt;
     s->tokens = tokens;
     s->truth_tokens = truth;
@@ -127,7 +142,11 @@ vc_status lab_load_moe(struct lab_gate *g, vc_err *err) {
     g->model = lab_text(g, "%s/model", g->path);
     VC_TRY(choose_ref(g, &which, err));
     g->title = lab_text(g, "Qwen3MoeForCausalLM");
-    VC_TRY(lab_file(g, 0, which == 1 ? "vllm-compiled.json" : which == 0 ? "vllm-eager.json" : "model/config.json", err));
+    VC_TRY(lab_file(g, 0,
+                    which == 1   ? "vllm-compiled.json"
+                    : which == 0 ? "vllm-eager.json"
+                                 : "model/config.json",
+                    err));
     VC_TRY(lab_file(g, 1, "vllm-eager.json", err));
     VC_TRY(lab_file(g, 2, "summary.json", err));
     VC_TRY(lab_file(g, 3, "transformers.json", err));
@@ -142,10 +161,11 @@ vc_status lab_load_moe(struct lab_gate *g, vc_err *err) {
     g->seq = VC_NEW_ARRAY(&g->arena, struct lab_seq, n);
     if (!g->seq) return vc_fail(err, VC_E_NOMEM, "out of memory for %s", g->path);
     struct lab_error vllm = { 0 }, f32 = { 0 };
-    for (json_int_t c = 2; c >= 1; c--)                               /* pairs first, so that they stay together at concurrency 2 */
+    for (json_int_t c = 2; c >= 1; c--) /* pairs first, so that they stay together at concurrency 2 */
         json_array_foreach(runs, i, r) {
             json_int_t rc = which < 2 ? json_integer_value(json_object_get(r, "concurrency")) : 1;
-            if (rc != c || !is_run(r, refs[which].dtype, json_object_get(r, "length"), json_object_get(r, "request"))) continue;
+            if (rc != c || !is_run(r, refs[which].dtype, json_object_get(r, "length"), json_object_get(r, "request")))
+                continue;
             VC_TRY(load_seq(g, r, &vllm, &f32, err));
         }
     g->vllm_rms = lab_error_rms(&vllm);

@@ -27,7 +27,8 @@ static vc_status file_sha256(struct lab_gate *g, const char *path, const char **
 }
 
 static vc_status need_model(struct lab_gate *g, const char *what, vc_err *err) {
-    if (!g->args->model) return vc_fail(err, VC_E_INVALID, "%s: the file holds no weights; --model names %s", g->path, what);
+    if (!g->args->model)
+        return vc_fail(err, VC_E_INVALID, "%s: the file holds no weights; --model names %s", g->path, what);
     g->model = g->args->model;
     return VC_OK;
 }
@@ -46,15 +47,18 @@ static vc_status greedy_seq(struct lab_gate *g, const json_t *run, struct lab_se
     s->tokens = ids;
     s->step = VC_NEW_ARRAY(&g->arena, struct lab_step, s->num_steps + 1);
     const json_t *top2 = json_object_get(run, "top2");
-    if (!s->step || !s->num_prompt || !s->num_steps || json_array_size(top2) != s->num_steps) return vc_fail(err, VC_E_FORMAT, "%s: %s: expected a prompt, ids, and top2 for each of them", g->path, s->name);
+    if (!s->step || !s->num_prompt || !s->num_steps || json_array_size(top2) != s->num_steps)
+        return vc_fail(err, VC_E_FORMAT, "%s: %s: expected a prompt, ids, and top2 for each of them", g->path, s->name);
     for (uint32_t k = 0; k < s->num_steps; k++) {
-        const json_t *t = json_array_get(top2, k);                     /* best id, second id, best logit, second logit */
+        const json_t *t = json_array_get(top2, k); /* best id, second id, best logit, second logit */
         struct lab_top *v = VC_NEW_ARRAY(&g->arena, struct lab_top, 2);
-        if (!v || json_array_size(t) != 4) return vc_fail(err, VC_E_FORMAT, "%s: %s: top2[%u]: expected two ids and two logits", g->path, s->name, k);
+        if (!v || json_array_size(t) != 4)
+            return vc_fail(err, VC_E_FORMAT, "%s: %s: top2[%u]: expected two ids and two logits", g->path, s->name, k);
         for (size_t j = 0; j < 2; j++) {
             v[j].id = (int32_t)json_integer_value(json_array_get(t, j));
             v[j].value = json_number_value(json_array_get(t, j + 2));
-            if (v[j].id < 0 || v[j].id >= MAX_VOCAB) return vc_fail(err, VC_E_FORMAT, "%s: %s: top2[%u]: id out of range", g->path, s->name, k);
+            if (v[j].id < 0 || v[j].id >= MAX_VOCAB)
+                return vc_fail(err, VC_E_FORMAT, "%s: %s: top2[%u]: id out of range", g->path, s->name, k);
         }
         s->step[k].ref = (struct lab_known){ .top = v, .num_top = 2, .kind = LAB_LOGIT };
     }
@@ -79,13 +83,16 @@ vc_status lab_load_greedy(struct lab_gate *g, vc_err *err) {
     VC_TRY(need_model(g, known, err));
     VC_TRY(file_sha256(g, g->model, &sha, err));
     json_array_foreach(models, i, m) {
-        const char *s = json_string_value(json_object_get(m, "sha256")), *name = json_string_value(json_object_get(m, "name"));
+        const char *s = json_string_value(json_object_get(m, "sha256")),
+                   *name = json_string_value(json_object_get(m, "name"));
         if (!s || strcmp(s, sha) != 0) continue;
         runs = json_object_get(m, "runs");
         g->title = name ? name : "?";
     }
     size_t n = json_array_size(runs);
-    if (!runs || n < 1 || n > 1000) return vc_fail(err, VC_E_NOT_FOUND, "%s: --model %s has sha256 %s, which is none of %s", g->path, g->model, sha, known);
+    if (!runs || n < 1 || n > 1000)
+        return vc_fail(err, VC_E_NOT_FOUND, "%s: --model %s has sha256 %s, which is none of %s", g->path, g->model, sha,
+                       known);
     g->num_seqs = (uint32_t)n;
     g->seq = VC_NEW_ARRAY(&g->arena, struct lab_seq, n);
     if (!g->seq) return vc_fail(err, VC_E_NOMEM, "out of memory for %s", g->path);
@@ -99,24 +106,28 @@ static vc_status vllm_seq(struct lab_gate *g, uint32_t i, struct lab_seq *s, vc_
     const json_t *run = json_array_get(json_object_get(g->json[0], g->ref), i), *steps = json_object_get(run, "steps");
     int32_t *prompt, *tokens;
     s->name = lab_text(g, "prompt %u", i);
-    VC_TRY(lab_ints(g, json_array_get(json_object_get(g->json[0], "prompts"), i), "prompts", &prompt, &s->num_prompt, err));
+    VC_TRY(lab_ints(g, json_array_get(json_object_get(g->json[0], "prompts"), i), "prompts", &prompt, &s->num_prompt,
+                    err));
     VC_TRY(lab_ints(g, json_object_get(run, "tokens"), "tokens", &tokens, &s->num_steps, err));
     s->prompt = prompt;
     s->tokens = tokens;
     s->step = VC_NEW_ARRAY(&g->arena, struct lab_step, s->num_steps + 1);
-    if (!s->step || !s->num_prompt || !s->num_steps || json_array_size(steps) != s->num_steps) return vc_fail(err, VC_E_FORMAT, "%s: %s[%u]: expected tokens and as many steps", g->path, g->ref, i);
+    if (!s->step || !s->num_prompt || !s->num_steps || json_array_size(steps) != s->num_steps)
+        return vc_fail(err, VC_E_FORMAT, "%s: %s[%u]: expected tokens and as many steps", g->path, g->ref, i);
     for (uint32_t k = 0; k < s->num_steps; k++) {
         const json_t *step = json_array_get(steps, k), *best = json_array_get(step, 1);
         const char *hex = json_string_value(json_array_get(step, 0));
         size_t n = json_array_size(best);
         struct lab_top *t = VC_NEW_ARRAY(&g->arena, struct lab_top, n + 1);
-        if (!t || !hex || strlen(hex) != 32) return vc_fail(err, VC_E_FORMAT, "%s: %s[%u].steps[%u]: expected 32 hex digits", g->path, g->ref, i, k);
+        if (!t || !hex || strlen(hex) != 32)
+            return vc_fail(err, VC_E_FORMAT, "%s: %s[%u].steps[%u]: expected 32 hex digits", g->path, g->ref, i, k);
         s->step[k].digest = hex;
         for (size_t j = 0; j < n; j++) {
             unsigned w = 0;
             const char *word = json_string_value(json_array_get(json_array_get(best, j), 1));
             t[j].id = (int32_t)json_integer_value(json_array_get(json_array_get(best, j), 0));
-            if (!word || sscanf(word, "%4x", &w) != 1 || t[j].id < 0 || t[j].id >= MAX_VOCAB) return vc_fail(err, VC_E_FORMAT, "%s: %s[%u].steps[%u]: expected [id, word]", g->path, g->ref, i, k);
+            if (!word || sscanf(word, "%4x", &w) != 1 || t[j].id < 0 || t[j].id >= MAX_VOCAB)
+                return vc_fail(err, VC_E_FORMAT, "%s: %s[%u].steps[%u]: expected [id, word]", g->path, g->ref, i, k);
             t[j].value = (double)vc_bf16_f32((uint16_t)w);
         }
         s->step[k].ref = (struct lab_known){ .top = t, .num_top = (uint32_t)n, .kind = LAB_LOGIT };
@@ -130,7 +141,8 @@ vc_status lab_load_vllm_file(struct lab_gate *g, vc_err *err) {
     json_t *prompts;
     g->kind = LAB_VLLM_FILE;
     g->ref = !want || strcmp(want, "batch8") == 0 ? "batch8" : "alone";
-    if (want && strcmp(want, g->ref) != 0) return vc_fail(err, VC_E_INVALID, "--ref: '%s'; %s has batch8 and alone", want, g->path);
+    if (want && strcmp(want, g->ref) != 0)
+        return vc_fail(err, VC_E_INVALID, "--ref: '%s'; %s has batch8 and alone", want, g->path);
     g->ref_is_vllm = true;
     g->numerics = g->args->numerics ? g->args->numerics : "vllm";
     g->dtype = "bfloat16";
@@ -138,7 +150,9 @@ vc_status lab_load_vllm_file(struct lab_gate *g, vc_err *err) {
     VC_TRY(need_model(g, "the bf16 folder that make/smollm2_hf.py makes", err));
     VC_TRY(vc_json_str(g->json[0], "model_sha256", &expect, err));
     VC_TRY(file_sha256(g, lab_text(g, "%s/model.safetensors", g->model), &sha, err));
-    if (!vc_str_is(expect, sha)) return vc_fail(err, VC_E_INVALID, "%s: model.safetensors has sha256 %s, %s was made with %.*s", g->model, sha, g->path, (int)expect.n, expect.p);
+    if (!vc_str_is(expect, sha))
+        return vc_fail(err, VC_E_INVALID, "%s: model.safetensors has sha256 %s, %s was made with %.*s", g->model, sha,
+                       g->path, (int)expect.n, expect.p);
     VC_TRY(vc_json_arr(g->json[0], "prompts", &prompts, err));
     size_t n = json_array_size(prompts);
     if (n < 1 || n > 1000) return vc_fail(err, VC_E_FORMAT, "%s: no prompts", g->path);

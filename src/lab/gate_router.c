@@ -8,7 +8,10 @@
 #include "num/half.h"
 #include "num/round.h"
 
-struct look { uint32_t experts, top_k; double ulps; };
+struct look {
+    uint32_t experts, top_k;
+    double ulps;
+};
 
 static double value(const struct vc_view *v, uint32_t c) {
     const char *row = (const char *)v->data + (size_t)(v->rows - 1) * v->stride;
@@ -34,7 +37,9 @@ static double nth_largest(const struct vc_view *v, uint32_t n) {
 
 static void probe(void *ctx, const char *label, const struct vc_view *out) {
     struct look *l = ctx;
-    if (!strstr(label, "router") || strstr(label, "topk") || out->cols != l->experts || !out->rows || !vc_dtype_is_float(out->dtype)) return;
+    if (!strstr(label, "router") || strstr(label, "topk") || out->cols != l->experts || !out->rows ||
+        !vc_dtype_is_float(out->dtype))
+        return;
     double a = nth_largest(out, l->top_k - 1), b = nth_largest(out, l->top_k), ulps = (a - b) / vc_ulp(VC_BF16, a);
     if (ulps < l->ulps) l->ulps = ulps;
 }

@@ -9,11 +9,13 @@
 typedef void lab_row_fn(void *ctx, uint32_t pos, const float *logits);
 
 struct lab_job {
-    const int32_t *prompt; uint32_t num_prompt, max_tokens;
-    bool all_logits;                       /* on_row sees every position of the prompt */
+    const int32_t *prompt;
+    uint32_t num_prompt, max_tokens;
+    bool all_logits; /* on_row sees every position of the prompt */
     lab_row_fn *on_row;
     void *ctx;
-    int32_t *out; float *logprob;          /* [max_tokens], the caller's; may be NULL */
+    int32_t *out;
+    float *logprob; /* [max_tokens], the caller's; may be NULL */
     uint32_t num_out;
     uint64_t id;
     vc_err err;

@@ -8,7 +8,7 @@
 #include "num/round.h"
 #include "op/numerics.h"
 
-/* How far apart a source sees the two ids, or NAN. *size: the larger magnitude, where the source has absolute values. */
+/* Distance of two ids by a source, or NAN. *size: the larger magnitude, where the source has absolute values. */
 static double margin_of(const struct lab_known *k, int32_t a, int32_t b, double *size) {
     double x, y;
     if (!lab_known_value(k, a, &x) || !lab_known_value(k, b, &y)) return NAN;
@@ -22,9 +22,15 @@ static enum vc_dtype logit_grid(const char *numerics) {
     return (enum vc_dtype)n.slot[VC_SLOT_LOGIT];
 }
 
-static void fill(const struct lab_gate *g, struct lab_diff *d, const struct lab_step *st, bool varies, enum vc_dtype grid) {
+static void fill(const struct lab_gate *g, struct lab_diff *d, const struct lab_step *st, bool varies,
+                 enum vc_dtype grid) {
     double size = fmax(fabs(d->logit_ours), fabs(d->logit_ref));
-    const struct { const struct lab_known *k; const char *name; } sources[] = { { varies ? &st->pair : &st->truth, "the f64 truth" }, { &st->pair, "the f64 truth" }, { &st->ref, g->ref } };
+    const struct {
+        const struct lab_known *k;
+        const char *name;
+    } sources[] = { { varies ? &st->pair : &st->truth, "the f64 truth" },
+                    { &st->pair, "the f64 truth" },
+                    { &st->ref, g->ref } };
     d->margin = NAN;
     for (size_t i = 0; i < VC_ARRAY_LEN(sources) && isnan(d->margin); i++) {
         d->margin = margin_of(sources[i].k, d->ours, d->ref, &size);
@@ -32,14 +38,15 @@ static void fill(const struct lab_gate *g, struct lab_diff *d, const struct lab_
     }
     d->margin_ulps = d->margin / vc_ulp(grid, size);
     d->limit = fmax(vc_ulp(VC_BF16, size), 5 * g->vllm_rms);
-    if (g->kind == LAB_GREEDY) d->limit = 0.5;                       /* llama.cpp's own distance from exact logits is 0.1 to 1 */
+    if (g->kind == LAB_GREEDY) d->limit = 0.5; /* llama.cpp's own distance from exact logits is 0.1 to 1 */
     d->near_tie = d->margin <= d->limit;
 }
 
 vc_status lab_gate_ties(struct lab_gate *g, vc_err *err) {
     uint32_t n = 0, at = 0;
     for (uint32_t i = 0; i < g->num_seqs; i++)
-        for (uint32_t k = 0; g->seq[i].tokens && k < g->seq[i].num_steps; k++) n += g->forced[i].pos[k].judged && g->forced[i].pos[k].ours != g->seq[i].tokens[k];
+        for (uint32_t k = 0; g->seq[i].tokens && k < g->seq[i].num_steps; k++)
+            n += g->forced[i].pos[k].judged && g->forced[i].pos[k].ours != g->seq[i].tokens[k];
     g->diff = VC_NEW_ARRAY(&g->arena, struct lab_diff, n + 1);
     if (!g->diff) return vc_fail(err, VC_E_NOMEM, "out of memory for %s", g->path);
     enum vc_dtype grid = logit_grid(g->numerics);
@@ -49,7 +56,12 @@ vc_status lab_gate_ties(struct lab_gate *g, vc_err *err) {
             const struct lab_pos *p = &g->forced[i].pos[k];
             if (!p->judged || p->ours == s->tokens[k]) continue;
             struct lab_diff *d = &g->diff[at++];
-            *d = (struct lab_diff){ .seq = i, .step = k, .ours = p->ours, .ref = s->tokens[k], .logit_ours = (double)p->logit_ours, .logit_ref = (double)p->logit_ref,
+            *d = (struct lab_diff){ .seq = i,
+                                    .step = k,
+                                    .ours = p->ours,
+                                    .ref = s->tokens[k],
+                                    .logit_ours = (double)p->logit_ours,
+                                    .logit_ref = (double)p->logit_ref,
                                     .router_margin_ulps = INFINITY };
             fill(g, d, &s->step[k], g->forced[i].rope_varies, grid);
         }

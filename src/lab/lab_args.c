@@ -32,7 +32,8 @@ static vc_status read_uints(const char *name, const char *text, uint32_t *v, vc_
         if (*end != ',') break;
         at = end + 1;
     }
-    return vc_fail(err, VC_E_INVALID, "%s: '%s', expected up to eight positive numbers separated by commas", name, text);
+    return vc_fail(err, VC_E_INVALID, "%s: '%s', expected up to eight positive numbers separated by commas", name,
+                   text);
 }
 
 static vc_status set(const struct lab_opt *o, const char *value, void *args, vc_err *err) {
@@ -47,7 +48,8 @@ static vc_status set(const struct lab_opt *o, const char *value, void *args, vc_
     return *end ? vc_fail(err, VC_E_INVALID, "%s: '%s', expected a number", o->name, value) : VC_OK;
 }
 
-vc_status lab_parse(int argc, char **argv, const struct lab_opt *opts, void *args, const char **paths, uint32_t *num_paths, vc_err *err) {
+vc_status lab_parse(int argc, char **argv, const struct lab_opt *opts, void *args, const char **paths,
+                    uint32_t *num_paths, vc_err *err) {
     bool only_paths = false;
     *num_paths = 0;
     for (int i = 1; i < argc; i++) {

@@ -8,7 +8,10 @@
 #include "base/compat.h"
 #include "lab/lab_args.h"
 
-static const struct { const char *name, *text; int (*fn)(int, char **); } commands[] = {
+static const struct {
+    const char *name, *text;
+    int (*fn)(int, char **);
+} commands[] = {
     { "gate", "compare the engine with reference runs, position by position", lab_gate_main },
     { "boundaries", "replay every stage of one recorded prefill and count differing words", lab_boundaries_main },
 };

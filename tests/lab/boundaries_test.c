@@ -17,7 +17,8 @@ static void stages(void **state) {
 
 static void errors(void **state) {
     (void)state;
-    char lab[] = "lab", cmd[] = "boundaries", none[] = "/nonexistent", bad[] = "--nope", *a[] = { lab, cmd, none, NULL }, *b[] = { lab, cmd, bad, NULL };
+    char lab[] = "lab", cmd[] = "boundaries", none[] = "/nonexistent", bad[] = "--nope",
+         *a[] = { lab, cmd, none, NULL }, *b[] = { lab, cmd, bad, NULL };
     assert_int_equal(vc_lab_main(3, a), 1);
     assert_int_equal(vc_lab_main(3, b), 2);
 }

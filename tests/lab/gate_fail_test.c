@@ -21,7 +21,8 @@ static bool norm_topk(json_t *c) {
     return json_is_boolean(v) && json_object_set_new(c, "norm_topk_prob", json_boolean(!json_is_true(v))) == 0;
 }
 static bool act(json_t *c) {
-    const char *key = json_object_get(c, "hidden_activation") ? "hidden_activation" : "hidden_act", *v = json_string_value(json_object_get(c, key));
+    const char *key = json_object_get(c, "hidden_activation") ? "hidden_activation" : "hidden_act",
+               *v = json_string_value(json_object_get(c, key));
     return v && json_object_set_new(c, key, json_string(strcmp(v, "silu") == 0 ? "gelu_pytorch_tanh" : "silu")) == 0;
 }
 static bool theta_of(json_t *o) {
@@ -36,12 +37,22 @@ static bool eps(json_t *c) {
     json_t *v = json_object_get(c, "rms_norm_eps");
     return json_is_real(v) && json_real_set(v, json_real_value(v) * 100) == 0;
 }
-static const struct { const char *name; bool (*change)(json_t *); } mutations[] = {
-    { "sliding_window + 1", window_more }, { "sliding_window - 1", window_less }, { "norm_topk_prob", norm_topk }, { "hidden_act", act },
-    { "rope_theta x 1.02", theta }, { "rms_norm_eps x 100", eps },
+static const struct {
+    const char *name;
+    bool (*change)(json_t *);
+} mutations[] = {
+    { "sliding_window + 1", window_more }, { "sliding_window - 1", window_less },
+    { "norm_topk_prob", norm_topk },       { "hidden_act", act },
+    { "rope_theta x 1.02", theta },        { "rms_norm_eps x 100", eps },
 };
-static const struct { const char *name; bool vllm; } models[] = {
-    { "mistral", true }, { "qwen3-moe", true }, { "gemma3", true }, { "llama-rope-yarn", false },
+static const struct {
+    const char *name;
+    bool vllm;
+} models[] = {
+    { "mistral", true },
+    { "qwen3-moe", true },
+    { "gemma3", true },
+    { "llama-rope-yarn", false },
 };
 
 static void link_file(const char *from, const char *to, const char *name) {
@@ -54,7 +65,8 @@ static void link_file(const char *from, const char *to, const char *name) {
 
 /* A copy of a model folder under the build tree, config.json written from c. */
 static void make_copy(const char *from, const char *to, const json_t *c) {
-    static const char *const files[] = { "model.safetensors", "golden.json", "golden.safetensors", "vllm_logits.safetensors" };
+    static const char *const files[] = { "model.safetensors", "golden.json", "golden.safetensors",
+                                         "vllm_logits.safetensors" };
     char path[1300];
     assert_true(mkdir(to, 0777) == 0 || errno == EEXIST);
     for (size_t i = 0; i < sizeof files / sizeof *files; i++) link_file(from, to, files[i]);
@@ -63,7 +75,8 @@ static void make_copy(const char *from, const char *to, const json_t *c) {
 }
 
 static int gate(const char *numerics, const char *dir) {
-    char lab[] = "lab", cmd[] = "gate", opt[] = "--numerics", *num = strdup(numerics), *path = strdup(dir), *argv[] = { lab, cmd, opt, num, path, NULL };
+    char lab[] = "lab", cmd[] = "gate", opt[] = "--numerics", *num = strdup(numerics), *path = strdup(dir),
+         *argv[] = { lab, cmd, opt, num, path, NULL };
     int rc = vc_lab_main(5, argv);
     free(num);
     free(path);
@@ -80,7 +93,7 @@ static void one_model(const char *name, bool vllm) {
     }
     snprintf(from, sizeof from, "%s", p);
     for (size_t i = 0; i <= sizeof mutations / sizeof *mutations; i++) {
-        bool none = i == sizeof mutations / sizeof *mutations;               /* the last copy is unchanged and must pass */
+        bool none = i == sizeof mutations / sizeof *mutations; /* the last copy is unchanged and must pass */
         vc_err err = VC_ERR_INIT;
         json_t *c = NULL;
         snprintf(to, sizeof to, "%s/config.json", from);
@@ -107,7 +120,8 @@ static void mutated(void **state) {
 static void usage(void **state) {
     (void)state;
     char lab[] = "lab", cmd[] = "gate", bad[] = "--nope", ref[] = "--ref", x[] = "x", none[] = "/nonexistent";
-    char *a[] = { lab, cmd, NULL }, *b[] = { lab, cmd, bad, NULL }, *c[] = { lab, cmd, ref, NULL }, *d[] = { lab, cmd, ref, x, none, NULL };
+    char *a[] = { lab, cmd, NULL }, *b[] = { lab, cmd, bad, NULL }, *c[] = { lab, cmd, ref, NULL },
+         *d[] = { lab, cmd, ref, x, none, NULL };
     assert_int_equal(vc_lab_main(2, a), 2);
     assert_int_equal(vc_lab_main(3, b), 2);
     assert_int_equal(vc_lab_main(3, c), 2);
@@ -119,7 +133,8 @@ static void json_report(void **state) {
     (void)state;
     const char *dir = vc_golden("models/llama"), *file = VC_TEST_TMP "/gate-report.json";
     if (!dir && vc_left_out("models/llama")) skip();
-    char lab[] = "lab", cmd[] = "gate", json[] = "--json", num[] = "--numerics=f32", *path = strdup(dir), *argv[] = { lab, cmd, json, num, path, NULL };
+    char lab[] = "lab", cmd[] = "gate", json[] = "--json", num[] = "--numerics=f32", *path = strdup(dir),
+         *argv[] = { lab, cmd, json, num, path, NULL };
     fflush(stdout);
     int saved = dup(STDOUT_FILENO);
     FILE *f = fopen(file, "w");
@@ -144,6 +159,7 @@ static void json_report(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(mutated), cmocka_unit_test(usage), cmocka_unit_test(json_report) };
+    const struct CMUnitTest tests[] = { cmocka_unit_test(mutated), cmocka_unit_test(usage),
+                                        cmocka_unit_test(json_report) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

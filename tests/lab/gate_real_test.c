@@ -9,10 +9,13 @@
 static void gate(const char *reference, const char *model, const char *concurrency) {
     char path[1024];
     const char *dir = getenv("VLLMC_TEST_MODELS"), *home = getenv("HOME"), *ref = vc_golden(reference);
-    if (dir) snprintf(path, sizeof path, "%s/%s", dir, model);
-    else snprintf(path, sizeof path, "%s/.cache/vllmc/models/%s", home ? home : "", model);
+    if (dir)
+        snprintf(path, sizeof path, "%s/%s", dir, model);
+    else
+        snprintf(path, sizeof path, "%s/.cache/vllmc/models/%s", home ? home : "", model);
     if ((!ref || access(path, R_OK) != 0) && vc_left_out(ref ? model : reference)) skip();
-    char lab[] = "lab", cmd[] = "gate", opt[] = "--model", con[] = "--concurrency", *at = strdup(concurrency), *file = strdup(ref), *argv[] = { lab, cmd, opt, path, con, at, file, NULL };
+    char lab[] = "lab", cmd[] = "gate", opt[] = "--model", con[] = "--concurrency", *at = strdup(concurrency),
+         *file = strdup(ref), *argv[] = { lab, cmd, opt, path, con, at, file, NULL };
     int rc = vc_lab_main(7, argv);
     free(at);
     free(file);
@@ -33,6 +36,7 @@ static void gemma3(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(vllm_rows), cmocka_unit_test(smollm2), cmocka_unit_test(gemma3) };
+    const struct CMUnitTest tests[] = { cmocka_unit_test(vllm_rows), cmocka_unit_test(smollm2),
+                                        cmocka_unit_test(gemma3) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -14,7 +14,8 @@ static const char profile[] = "vllm-compiled";
 static int gate(const char *numerics, const char *const *paths, size_t n, const char *extra) {
     char *argv[64];
     int argc = 0;
-    static char gate_word[] = "gate", lab[] = "lab", opt[] = "--numerics", repeats[] = "--repeats", three[] = "3", ties[] = "--allow-ties";
+    static char gate_word[] = "gate", lab[] = "lab", opt[] = "--numerics", repeats[] = "--repeats", three[] = "3",
+                ties[] = "--allow-ties";
     argv[argc++] = lab;
     argv[argc++] = gate_word;
     argv[argc++] = opt;
@@ -27,8 +28,10 @@ static int gate(const char *numerics, const char *const *paths, size_t n, const 
     int first = argc;
     for (size_t i = 0; i < n && argc < 63; i++) {
         const char *p = vc_golden(paths[i]);
-        if (p) argv[argc++] = strdup(p);
-        else vc_left_out(paths[i]);
+        if (p)
+            argv[argc++] = strdup(p);
+        else
+            vc_left_out(paths[i]);
     }
     argv[argc] = NULL;
     int rc = argc > first ? vc_lab_main(argc, argv) : -1;
@@ -45,9 +48,22 @@ static void moe_gates(void **state) {
 
 #if !defined(GATE_compiled)
 static const char *const folders[] = {
-    "models/llama", "models/llama-f32", "models/llama-f16", "models/llama-sharded", "models/llama-bias", "models/llama-rope-linear", "models/llama-rope-llama3",
-    "models/llama-rope-yarn", "models/llama-rope-dynamic", "models/mistral", "models/qwen2", "models/qwen2-tied", "models/qwen3", "models/qwen3-moe",
-    "models/qwen3-moe-nonorm", "models/gemma3",
+    "models/llama",
+    "models/llama-f32",
+    "models/llama-f16",
+    "models/llama-sharded",
+    "models/llama-bias",
+    "models/llama-rope-linear",
+    "models/llama-rope-llama3",
+    "models/llama-rope-yarn",
+    "models/llama-rope-dynamic",
+    "models/mistral",
+    "models/qwen2",
+    "models/qwen2-tied",
+    "models/qwen3",
+    "models/qwen3-moe",
+    "models/qwen3-moe-nonorm",
+    "models/gemma3",
 };
 /* vLLM's own answer to one prompt of this set leaves the truth further than ours; both are near ties there. */
 static const char *const tied[] = { "models/ministral3" };
@@ -72,7 +88,8 @@ static void quants_f32(void **state) {
         vc_left_out("gguf-quants/models.json");
         skip();
     }
-    char lab[] = "lab", cmd[] = "gate", opt[] = "--numerics", f32[] = "f32", *dir = strdup(file), *argv[] = { lab, cmd, opt, f32, dir, NULL };
+    char lab[] = "lab", cmd[] = "gate", opt[] = "--numerics", f32[] = "f32", *dir = strdup(file),
+         *argv[] = { lab, cmd, opt, f32, dir, NULL };
     *strrchr(dir, '/') = '\0';
     assert_int_equal(vc_lab_main(5, argv), 0);
     free(dir);

@@ -101,7 +101,7 @@ static uint32_t step(vc_model *m) {
     vc_output *o;
     uint32_t tokens = 0;
     if (vc_step(m, &err) != VC_OK) fail_msg("%s", err.text);
-    while (vc_next(m, 0, &o, &err) == VC_OK && o) {           /* the outputs of this step; more would step again */
+    while (vc_next(m, 0, &o, &err) == VC_OK && o) { /* the outputs of this step; more would step again */
         tokens += o->num_token_ids;
         vc_output_free(o);
         if (tokens == 8) break;
@@ -118,7 +118,8 @@ static void decode(const char *path, const char *numerics, uint32_t threads) {
     uint32_t tokens = 0;
     for (uint32_t i = 0; i < 256; i++) tokens += step(m);
     atomic_store(&counting, false);
-    printf("%s, %s, %u threads: %lu allocations in 256 steps, %u tokens\n", strrchr(path, '/') + 1, numerics, threads, atomic_load(&calls), tokens);
+    printf("%s, %s, %u threads: %lu allocations in 256 steps, %u tokens\n", strrchr(path, '/') + 1, numerics, threads,
+           atomic_load(&calls), tokens);
     assert_int_equal(tokens, 8 * 256);
     assert_int_equal(atomic_load(&calls), 0);
     vc_model_close(&m);
@@ -138,8 +139,10 @@ static void no_allocation(void **state) {
         decode(p, "f32", 2);
     }
     const char *quantized = vc_golden("gguf-quants/models/tiny-Q4_0.gguf");
-    if (quantized) decode(quantized, "gguf", 2);
-    else vc_left_out("gguf-quants/models/tiny-Q4_0.gguf");
+    if (quantized)
+        decode(quantized, "gguf", 2);
+    else
+        vc_left_out("gguf-quants/models/tiny-Q4_0.gguf");
 #else
     vc_left_out("counting allocations");
     skip();

@@ -38,18 +38,33 @@ static const struct sb_setting settings[] = {
 /* Several things at once. */
 static const struct sb_setting combined[] = {
     { .name = "31 neighbours, budget 64, 3 threads", .neighbours = 31, .before = 16, .budget = 64, .threads = 3 },
-    { .name = "7 neighbours, budget 7, pages of 128, warm", .neighbours = 7, .before = 7, .budget = 7, .block = 128, .cache = SB_WARM },
-    { .name = "portable, 2 threads, 7 neighbours, not fused", .neighbours = 7, .before = 2, .threads = 2, .no_fuse = 1, .tier = "portable" },
+    { .name = "7 neighbours, budget 7, pages of 128, warm",
+      .neighbours = 7,
+      .before = 7,
+      .budget = 7,
+      .block = 128,
+      .cache = SB_WARM },
+    { .name = "portable, 2 threads, 7 neighbours, not fused",
+      .neighbours = 7,
+      .before = 2,
+      .threads = 2,
+      .no_fuse = 1,
+      .tier = "portable" },
     { .name = "AVX2, 3 threads, preempted", .threads = 3, .preempt = 1, .tier = "avx2" },
 };
 
 static bool usable(const char *tier) {
     for (int t = 0; tier && t < VC_NUM_TIERS; t++)
-        if (strcmp(tier, vc_tier_name((enum vc_tier)t)) == 0) return (vc_cpu_features() & vc_tier_needs((enum vc_tier)t)) == vc_tier_needs((enum vc_tier)t);
+        if (strcmp(tier, vc_tier_name((enum vc_tier)t)) == 0)
+            return (vc_cpu_features() & vc_tier_needs((enum vc_tier)t)) == vc_tier_needs((enum vc_tier)t);
     return true;
 }
 
-struct subject { const char *name, *path, *numerics; uint32_t out; bool real; };
+struct subject {
+    const char *name, *path, *numerics;
+    uint32_t out;
+    bool real;
+};
 enum { MAX_LEN = 1024, NUM_LENS = 5, MAX_REQUESTS = 2 * NUM_LENS };
 static const uint32_t lens[NUM_LENS] = { 1, 5, 33, 200, 700 };
 
@@ -60,12 +75,16 @@ static bool runs(const struct subject *x, const struct sb_setting *s, uint32_t l
     return (len == 33 && seeded) || (len == 200 && !seeded && !slow);
 }
 
-static void same(const struct sb_result *a, const struct sb_result *b, const struct subject *x, const struct sb_setting *s, const struct sb_request *r) {
+static void same(const struct sb_result *a, const struct sb_result *b, const struct subject *x,
+                 const struct sb_setting *s, const struct sb_request *r) {
     for (uint32_t c = 0; c < SB_CHOICES; c++) {
-        if (a->num[c] != r->out || b->num[c] != r->out) fail_msg("%s, %s, prompt of %u: %u tokens instead of %u", x->name, s->name, r->len, b->num[c], r->out);
+        if (a->num[c] != r->out || b->num[c] != r->out)
+            fail_msg("%s, %s, prompt of %u: %u tokens instead of %u", x->name, s->name, r->len, b->num[c], r->out);
         for (uint32_t k = 0; k < r->out; k++)
-            if (a->token[c][k] != b->token[c][k] || memcmp(a->logprob[c][k], b->logprob[c][k], sizeof a->logprob[c][k]) != 0)
-                fail_msg("%s, %s, prompt of %u, %s, choice %u: token %u is %d (%.9g), plainly %d (%.9g)", x->name, s->name, r->len, r->seeded ? "seeded" : "greedy", c, k, b->token[c][k],
+            if (a->token[c][k] != b->token[c][k] ||
+                memcmp(a->logprob[c][k], b->logprob[c][k], sizeof a->logprob[c][k]) != 0)
+                fail_msg("%s, %s, prompt of %u, %s, choice %u: token %u is %d (%.9g), plainly %d (%.9g)", x->name,
+                         s->name, r->len, r->seeded ? "seeded" : "greedy", c, k, b->token[c][k],
                          (double)b->logprob[c][k][0].logprob, a->token[c][k], (double)a->logprob[c][k][0].logprob);
     }
 }
@@ -81,7 +100,8 @@ static void open_model(struct sb_model *m, uint32_t max_len, uint64_t kv, const 
 }
 
 /* The cache holds exactly one sequence, so that the request, which comes second, must give way. */
-static void preempted(const struct subject *x, const struct sb_setting *s, const struct sb_request *reqs, const struct sb_result *plain, uint32_t n) {
+static void preempted(const struct subject *x, const struct sb_setting *s, const struct sb_request *reqs,
+                      const struct sb_result *plain, uint32_t n) {
     for (uint32_t i = 0; i < n; i++) {
         if (!runs(x, s, reqs[i].len, reqs[i].seeded)) continue;
         struct sb_model probe = { .path = x->path, .numerics = x->numerics, .s = s }, m = probe;
@@ -98,7 +118,8 @@ static void preempted(const struct subject *x, const struct sb_setting *s, const
     }
 }
 
-static void one_setting(const struct subject *x, const struct sb_setting *s, const struct sb_request *reqs, const struct sb_result *plain, uint32_t n) {
+static void one_setting(const struct subject *x, const struct sb_setting *s, const struct sb_request *reqs,
+                        const struct sb_result *plain, uint32_t n) {
     if (!usable(s->tier)) {
         printf("left out: %s (not on this CPU)\n", s->name);
         return;
@@ -120,8 +141,10 @@ static void one_setting(const struct subject *x, const struct sb_setting *s, con
         run(&m, &reqs[i], &got, x);
         same(&plain[i], &got, x, s, &reqs[i]);
         uint32_t block = s->block ? s->block : 16;
-        if (s->cache == SB_WARM && reqs[i].len > block && got.cached == 0) fail_msg("%s, %s, prompt of %u: the cache was not used", x->name, s->name, reqs[i].len);
-        if (s->cache == SB_HALF && reqs[i].len == 700 && (got.cached == 0 || got.cached >= 688)) fail_msg("%s: %u of 700 tokens came from the cache", x->name, got.cached);
+        if (s->cache == SB_WARM && reqs[i].len > block && got.cached == 0)
+            fail_msg("%s, %s, prompt of %u: the cache was not used", x->name, s->name, reqs[i].len);
+        if (s->cache == SB_HALF && reqs[i].len == 700 && (got.cached == 0 || got.cached >= 688))
+            fail_msg("%s: %u of 700 tokens came from the cache", x->name, got.cached);
     }
     vc_model_close(&m.m);
 }
@@ -139,7 +162,8 @@ static void subject(const struct subject *x) {
     for (uint32_t i = 0; i < n; i++) run(&m, &reqs[i], &plain[i], x);
     vc_model_close(&m.m);
     for (size_t i = 0; i < sizeof settings / sizeof *settings; i++) one_setting(x, &settings[i], reqs, plain, n);
-    for (size_t i = 0; full && i < sizeof combined / sizeof *combined; i++) one_setting(x, &combined[i], reqs, plain, n);
+    for (size_t i = 0; full && i < sizeof combined / sizeof *combined; i++)
+        one_setting(x, &combined[i], reqs, plain, n);
 }
 
 static void toy_moe(void **state) {
@@ -163,8 +187,10 @@ static void real_model(void **state) {
     (void)state;
     char path[1024];
     const char *dir = getenv("VLLMC_TEST_MODELS"), *home = getenv("HOME"), name[] = "SmolLM2-135M-Instruct.Q4_1.gguf";
-    if (dir) snprintf(path, sizeof path, "%s/%s", dir, name);
-    else snprintf(path, sizeof path, "%s/.cache/vllmc/models/%s", home ? home : "", name);
+    if (dir)
+        snprintf(path, sizeof path, "%s/%s", dir, name);
+    else
+        snprintf(path, sizeof path, "%s/.cache/vllmc/models/%s", home ? home : "", name);
     if (access(path, R_OK) != 0 && vc_left_out(name)) skip();
     subject(&(struct subject){ "SmolLM2, gguf", path, "gguf", full ? 40u : 20u, true });
 }
@@ -172,6 +198,7 @@ static void real_model(void **state) {
 int main(int argc, char **argv) {
     full = argc > 1 && strcmp(argv[1], "--full") == 0;
     vc_log_set(VC_LOG_WARN, NULL, NULL);
-    const struct CMUnitTest tests[] = { cmocka_unit_test(toy_moe), cmocka_unit_test(gemma3), cmocka_unit_test(real_model) };
+    const struct CMUnitTest tests[] = { cmocka_unit_test(toy_moe), cmocka_unit_test(gemma3),
+                                        cmocka_unit_test(real_model) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -22,8 +22,10 @@ vc_status sb_open(struct sb_model *b, uint32_t max_len, uint64_t kv_bytes, vc_er
     p.enable_prefix_caching = s->cache != SB_OFF;
     p.kv_cache_memory_bytes = kv_bytes;
     p.no_fuse = s->no_fuse;
-    if (s->tier) setenv("VLLMC_CPU", s->tier, 1);
-    else unsetenv("VLLMC_CPU");
+    if (s->tier)
+        setenv("VLLMC_CPU", s->tier, 1);
+    else
+        unsetenv("VLLMC_CPU");
     VC_TRY(vc_model_open(&b->m, &p, err));
     b->vocab = b->m->info.vocab_size;
     return VC_OK;
@@ -41,7 +43,8 @@ static void fill_prompt(const struct sb_model *b, uint32_t which, uint32_t len, 
     for (uint32_t i = 0; i < len; i++) ids[i] = (int32_t)vc_rng_below(&rng, b->vocab);
 }
 
-static vc_status submit(struct sb_model *b, uint32_t which, uint32_t len, uint32_t seeded, uint32_t out, uint32_t n, uint64_t *id, vc_err *err) {
+static vc_status submit(struct sb_model *b, uint32_t which, uint32_t len, uint32_t seeded, uint32_t out, uint32_t n,
+                        uint64_t *id, vc_err *err) {
     vc_request_params rp;
     int32_t *ids = malloc((len + 1) * sizeof *ids);
     if (!ids) return VC_E_NOMEM;
@@ -67,8 +70,10 @@ static vc_status collect(struct sb_model *b, uint64_t id, struct sb_result *r, v
     vc_status st;
     while ((st = vc_next(b->m, -1, &o, err)) == VC_OK) {
         vc_status bad = o->error.status;
-        if (bad != VC_OK) *err = o->error;
-        else if (o->request_id == id && o->index < SB_CHOICES && o->num_token_ids && o->num_logprobs == 1 + SB_TOP && r->num[o->index] < SB_MAX_OUT) {
+        if (bad != VC_OK)
+            *err = o->error;
+        else if (o->request_id == id && o->index < SB_CHOICES && o->num_token_ids && o->num_logprobs == 1 + SB_TOP &&
+                 r->num[o->index] < SB_MAX_OUT) {
             uint32_t k = r->num[o->index]++;
             r->token[o->index][k] = o->token_ids[0];
             memcpy(r->logprob[o->index][k], o->logprobs, sizeof r->logprob[0][0]);
@@ -82,7 +87,8 @@ static vc_status collect(struct sb_model *b, uint64_t id, struct sb_result *r, v
 
 static vc_status neighbour(struct sb_model *b, const struct sb_request *r, uint32_t i, vc_err *err) {
     uint64_t id;
-    return b->s->preempt ? submit(b, i, 1, i % 2, r->out, 1, &id, err) : submit(b, i, 1 + i * 17 % 61, i % 2, 1 + i * 5 % 19, 1, &id, err);
+    return b->s->preempt ? submit(b, i, 1, i % 2, r->out, 1, &id, err)
+                         : submit(b, i, 1 + i * 17 % 61, i % 2, 1 + i * 5 % 19, 1, &id, err);
 }
 
 static vc_status once(struct sb_model *b, const struct sb_request *r, struct sb_result *out, vc_err *err) {
@@ -102,7 +108,7 @@ static vc_status once(struct sb_model *b, const struct sb_request *r, struct sb_
 vc_status sb_run(struct sb_model *b, const struct sb_request *r, struct sb_result *out, vc_err *err) {
     VC_TRY(vc_reset_prefix_cache(b->m));
     if (b->s->cache == SB_WARM || b->s->cache == SB_HALF) VC_TRY(once(b, r, out, err));
-    if (b->s->cache == SB_HALF) {                              /* other text pushes out the older half of the pages */
+    if (b->s->cache == SB_HALF) { /* other text pushes out the older half of the pages */
         struct sb_result ignored = { 0 };
         uint64_t id;
         VC_TRY(submit(b, 99, 640, 0, 1, 1, &id, err));
