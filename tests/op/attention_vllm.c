@@ -121,7 +121,7 @@ static void vllm_words(void **state) {
     assert_int_equal(vc_tensors_open_safetensors(&t, path, &err), VC_OK);
     int cases = 0;
     for (int i = 0; i < 100; i++) {
-        char name[8], key[16];
+        char name[16], key[32];
         snprintf(name, sizeof name, "c%02d", i);
         snprintf(key, sizeof key, "%s.q", name);
         if (!vc_tensors_find(t, key)) continue;

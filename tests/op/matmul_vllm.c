@@ -19,7 +19,7 @@ static void ref(const struct vc_op_call *call) {
 }
 static struct vc_view words(uint32_t rows, uint32_t cols) {
     struct vc_view v = { .rows = rows, .cols = cols, .stride = (size_t)cols * 2, .dtype = VC_BF16 };
-    v.data = calloc((size_t)rows * cols, 2);
+    v.data = vec_alloc((size_t)rows * cols * 2);
     return v;
 }
 

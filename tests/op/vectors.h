@@ -7,6 +7,8 @@
 
 #include <jansson.h>
 
+#include "base/arena.h"
+
 #include "num/half.h"
 #include "op/op.h"
 
@@ -37,7 +39,14 @@ static inline void vec_close(struct vec_file *f) {
     json_decref(f->head);
     free(f->raw);
 }
-/* False: no such tensor. The data is copied so that it is aligned; free p. */
+/* Memory that lives as long as the test program. */
+static inline void *vec_alloc(size_t bytes) {
+    static struct vc_arena arena;
+    void *p = vc_arena_zalloc(&arena, bytes + 64);
+    assert_non_null(p);
+    return p;
+}
+/* False: no such tensor. The data is copied so that it is aligned. */
 static inline bool vec_get(const struct vec_file *f, int c, const char *name, struct vec *v) {
     char key[64];
     snprintf(key, sizeof key, "c%d.%s", c, name);
@@ -50,8 +59,7 @@ static inline bool vec_get(const struct vec_file *f, int c, const char *name, st
         v->dim[i] = (uint32_t)json_integer_value(json_array_get(shape, i));
         v->count *= v->dim[i];
     }
-    void *copy = malloc(hi - lo + 64);
-    memset(copy, 0, hi - lo + 64);
+    void *copy = vec_alloc(hi - lo);
     memcpy(copy, f->data + lo, hi - lo);
     v->p = copy;
     return true;
@@ -69,7 +77,7 @@ static inline struct vc_view vec_view(const struct vec *v, enum vc_dtype t, uint
 /* An f32 copy of bf16 words, as norm weights are stored. */
 static inline struct vec vec_widen(const struct vec *v) {
     struct vec w = *v;
-    float *f = malloc(v->count * 4 + 64);
+    float *f = vec_alloc(v->count * 4);
     for (size_t i = 0; i < v->count; i++) f[i] = vc_bf16_f32(((const uint16_t *)v->p)[i]);
     w.p = f;
     return w;

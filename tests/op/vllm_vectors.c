@@ -32,7 +32,7 @@ static void report(const char *what) {
 
 static struct vc_view out_like(const struct vec *v, enum vc_dtype t, uint32_t cols) {
     struct vec o = *v;
-    o.p = calloc(v->count + 16, 4);
+    o.p = vec_alloc((v->count + 16) * 4);
     return vec_view(&o, t, cols);
 }
 
@@ -121,7 +121,7 @@ static void test_unary(void **state) {
     struct vec_file f = { 0 };
     (void)state;
     if (!vec_open(&f, "vllm-cpu/unary.safetensors")) return;
-    uint16_t *x = malloc(2 * 65536 * 2), *y = malloc(65536 * 2);
+    uint16_t *x = vec_alloc(2 * 65536 * 2), *y = vec_alloc(65536 * 2);
     uint32_t old = vc_fp_flush();
     for (size_t k = 0; k < VC_ARRAY_LEN(acts); k++) {
         struct vec want = vec_need(&f, 0, acts[k].name);

@@ -104,9 +104,13 @@ VC_INLINE void vc_iblk_tile_32(const enum vc_dtype f, const int mr, const int nr
         vc_iblk_start(centre, mr, nr, init, s);
         vc_iblk_dots(f, mr, nr, direct, direct ? w + vc_iblk_head(f) : w, q, 0, 8, s);
         EACH_J {
-            const float *dp = t->own->d[t->unit0 + b] + t->c0 + j * VL, *mp = t->own->m[t->unit0 + b] + t->c0 + j * VL;
-            dw[j] = direct ? load_half(w + j * VL * 2) : V(loadu_ps)(dp);
-            if (vc_iblk_has_min(f)) mw[j] = direct ? load_half(w + 64 + j * VL * 2) : V(loadu_ps)(mp);
+            if (direct) {
+                dw[j] = load_half(w + j * VL * 2);
+                if (vc_iblk_has_min(f)) mw[j] = load_half(w + 64 + j * VL * 2);
+            } else {
+                dw[j] = V(loadu_ps)(t->own->d[t->unit0 + b] + t->c0 + j * VL);
+                if (vc_iblk_has_min(f)) mw[j] = V(loadu_ps)(t->own->m[t->unit0 + b] + t->c0 + j * VL);
+            }
         }
         EACH_I {
             const vf da = V(set1_ps)(d[i]);

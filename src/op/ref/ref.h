@@ -4,6 +4,8 @@
 #ifndef VC_OP_REF_H
 #define VC_OP_REF_H
 
+#include <string.h>
+
 #include "num/half.h"
 #include "op/args.h"
 
@@ -26,22 +28,24 @@ static inline float vc_round_to(uint8_t format, float x) {
     }
 }
 
-/* Element (r, c) of a view in f32, f16 or bf16. */
+/* Element (r, c) of a view in f32, f16 or bf16; any alignment. */
 static inline float vc_load(const struct vc_view *v, uint32_t r, uint32_t c) {
     const char *row = (const char *)v->data + (size_t)r * v->stride;
-    switch (v->dtype) {
-        case VC_BF16: return vc_flush(vc_bf16_f32(((const uint16_t *)(const void *)row)[c]));
-        case VC_F16: return vc_f16_f32(((const uint16_t *)(const void *)row)[c]);
-        default: return vc_flush(((const float *)(const void *)row)[c]);
+    uint16_t h;
+    float f;
+    if (v->dtype == VC_F32) {
+        memcpy(&f, row + (size_t)c * 4, 4);
+        return vc_flush(f);
     }
+    memcpy(&h, row + (size_t)c * 2, 2);
+    return v->dtype == VC_BF16 ? vc_flush(vc_bf16_f32(h)) : vc_f16_f32(h);
 }
 static inline void vc_store(const struct vc_view *v, uint32_t r, uint32_t c, float x) {
     char *row = (char *)v->data + (size_t)r * v->stride;
-    switch (v->dtype) {
-        case VC_BF16: ((uint16_t *)(void *)row)[c] = vc_f32_bf16(vc_flush(x)); break;
-        case VC_F16: ((uint16_t *)(void *)row)[c] = vc_f32_f16(vc_flush(x)); break;
-        default: ((float *)(void *)row)[c] = vc_flush(x);
-    }
+    float f = vc_flush(x);
+    uint16_t h = v->dtype == VC_BF16 ? vc_f32_bf16(f) : vc_f32_f16(f);
+    if (v->dtype == VC_F32) memcpy(row + (size_t)c * 4, &f, 4);
+    else memcpy(row + (size_t)c * 2, &h, 2);
 }
 
 #endif
