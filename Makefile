@@ -6,6 +6,9 @@ GOLDENS ?= $(realpath ../shared/goldens)
 CMAKE_FLAGS ?=
 CTEST = ctest --test-dir $(BUILD) --output-on-failure -j $(JOBS) -R '$(T)'
 
+export CCACHE_BASEDIR ?= $(CURDIR)
+export CCACHE_NOHASHDIR ?= 1
+
 .PHONY: all configure demo check check-long bench lint fmt fuzz docs install clean
 all: configure
 	@cmake --build $(BUILD) -j $(JOBS) --target vllmc

@@ -72,7 +72,7 @@ vc_status lab_load_greedy(struct lab_gate *g, vc_err *err) {
     size_t i;
     g->kind = LAB_GREEDY;
     g->ref = "llama.cpp";
-    g->numerics = g->args->numerics ? g->args->numerics : "gguf";
+    g->numerics = g->args->numerics ? g->args->numerics : "gguf,kv=f32";     /* the reference ran with an f32 cache */
     g->vocab = MAX_VOCAB;
     VC_TRY(vc_json_arr(g->json[0], "models", &models, err));
     json_array_foreach(models, i, m) {

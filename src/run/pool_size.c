@@ -16,8 +16,8 @@ vc_status vc_engine_size_pool(struct vc_engine *e, bool len_given, vc_err *err) 
     uint64_t fit = budget / page, pages = want < fit ? want : fit;
     if (pages < per_seq) {
         if (len_given || pages < 1)
-            return vc_fail(err, VC_E_NOMEM, "max_model_len %u needs %llu MiB of KV cache for one sequence, but only %llu MiB are available; lower max_model_len or free memory",
-                           n->max_model_len, (unsigned long long)(per_seq * page >> 20), (unsigned long long)(budget >> 20));
+            return vc_fail(err, VC_E_NOMEM, "max_model_len %u needs %llu KiB of KV cache for one sequence, but only %llu KiB are available; lower max_model_len or free memory",
+                           n->max_model_len, (unsigned long long)(per_seq * page >> 10), (unsigned long long)(budget >> 10));
         uint32_t len = (uint32_t)(pages * block);
         vc_log_line(VC_LOG_WARN, "max_model_len lowered from %u to %u tokens, which is what the KV cache holds", n->max_model_len, len);
         n->max_model_len = len;
