@@ -17,6 +17,9 @@ struct vc_dev_params {
     int no_fuse;                                      /* run every call by itself */
 };
 
+/* DENSE: all of it will be used (large pages are welcome). SPARSE: here and there, perhaps never. */
+enum vc_mem { VC_MEM_DENSE, VC_MEM_SPARSE };
+
 struct vc_backend {
     uint32_t version;
     const char *name;
@@ -24,7 +27,7 @@ struct vc_backend {
     void (*close)(struct vc_dev *d);
 
     /* Device memory, 64-byte aligned, zeroed, touched lazily where the system allows. NULL: out of memory. */
-    void *(*alloc)(struct vc_dev *d, size_t bytes);
+    void *(*alloc)(struct vc_dev *d, size_t bytes, enum vc_mem kind);
     void (*free)(struct vc_dev *d, void *p, size_t bytes);
     void (*put)(struct vc_dev *d, void *dst, const void *src, size_t bytes);
     void (*get)(struct vc_dev *d, void *dst, const void *src, size_t bytes);

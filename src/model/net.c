@@ -87,7 +87,7 @@ static vc_status open_ropes(struct vc_net *n, vc_err *err) {
         r->row_bytes = (size_t)n->config.rope[i].rotary_dim * vc_dtype_info(fmt)->bytes;
         r->dynamic = vc_rope_by_length(&n->config.rope[i]);
         r->bytes = r->row_bytes * (r->dynamic ? n->max_tokens : n->max_model_len);
-        r->table = n->dev->be->alloc(n->dev, r->bytes);
+        r->table = n->dev->be->alloc(n->dev, r->bytes, VC_MEM_SPARSE);
         r->rows = vc_arena_array(&n->arena, n->max_tokens, sizeof *r->rows);
         if (!r->table || !r->rows) return vc_fail(err, VC_E_NOMEM, "out of memory for rotary tables of %u positions", n->max_model_len);
     }
@@ -163,7 +163,7 @@ vc_status vc_net_set_pages(struct vc_net *n, uint32_t pages, uint32_t page_token
         return vc_fail(err, VC_E_INVALID, "a KV cache of %u pages is too large", pages);
     kv->layer_bytes = layer;
     kv->bytes = all;
-    kv->base = n->dev->be->alloc(n->dev, kv->bytes);
+    kv->base = n->dev->be->alloc(n->dev, kv->bytes, VC_MEM_SPARSE);
     if (!kv->base) return vc_fail(err, VC_E_NOMEM, "out of memory for a KV cache of %zu bytes", kv->bytes);
     vc_prog_set_kv(n->prog, kv);
     return VC_OK;

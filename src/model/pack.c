@@ -49,7 +49,7 @@ vc_status vc_pack_plan(struct vc_weights *w, enum vc_op op, enum vc_arith core, 
 
 vc_status vc_pack_place(struct vc_weights *w, vc_err *err) {
     w->region_bytes = vc_round_up(w->region_bytes + 4096, 4096);      /* kernels may read a vector past the end */
-    w->region = w->dev->be->alloc(w->dev, w->region_bytes);
+    w->region = w->dev->be->alloc(w->dev, w->region_bytes, VC_MEM_DENSE);
     if (!w->region) return vc_fail(err, VC_E_NOMEM, "out of memory for %zu bytes of weights", w->region_bytes);
     for (struct pack_plan *p = w->plans; p; p = p->next) {
         p->view->data = w->region + p->offset;
@@ -116,23 +116,43 @@ static uint32_t cut(const struct pack_plan *p, const struct vc_tensor *t, uint32
     return n;
 }
 
+/* Tells the system that rows [first, first + rows) of a tensor have been read. */
+static void drop_rows(const struct vc_weights *w, const struct vc_tensor *t, uint32_t first, uint32_t rows, uint64_t row_bytes) {
+    struct vc_tensor part = *t;
+    part.data = (const uint8_t *)t->data + first * row_bytes;
+    part.offset += first * row_bytes;
+    part.bytes = rows * row_bytes;
+    vc_tensors_drop(w->tensors, &part);
+}
+
+/* Rows [first, first + rows) of a tensor to rows `at` … of the panel at dst, about STRETCH bytes at a time, so that
+ * source and panel of a large tensor are never both in memory as a whole. */
+enum { STRETCH = 16 << 20 };
+static void pack_rows(struct vc_weights *w, const struct pack_plan *p, const struct vc_tensor *t, uint32_t first, uint32_t rows, uint32_t at, uint8_t *dst, struct piece *piece) {
+    uint32_t unit = p->packer ? p->packer->unit : 1;
+    uint64_t row_bytes = 0;
+    if (vc_dtype_bytes(t->dtype, p->view->cols, &row_bytes)) return;
+    uint64_t most = VC_MIN(VC_MAX(STRETCH / VC_MAX(row_bytes, 1u), (uint64_t)PIECE_ROWS), (uint64_t)PIECE_ROWS * (MAX_PIECES - 2));
+    for (uint32_t done = 0; done < rows;) {
+        uint32_t end = (uint32_t)((at + done + most) / unit * unit), take = VC_MIN(end - (at + done), rows - done);
+        struct batch b = { piece };
+        uint32_t n = cut(p, t, first + done, take, at + done, t->data, dst, piece, MAX_PIECES);
+        w->dev->be->parallel(w->dev, n, pack_piece, &b);
+        if (p->view->raw != t->data || p->packer) drop_rows(w, t, first + done, take, row_bytes);
+        done += take;
+    }
+}
+
 static void pack_one(struct vc_weights *w, const struct pack_plan *p, struct piece *piece) {
-    for (uint32_t i = 0; i < p->n; i++) {
-        uint32_t n = 0, at = 0;
-        for (uint32_t k = 0; k < i; k++) at += (uint32_t)(p->t[k]->n_dims == 3 ? p->t[k]->dims[1] : p->t[k]->dims[0]);
-        for (uint32_t e = 0; e < p->experts; e++) {
+    for (uint32_t e = 0; e < p->experts; e++) {
+        uint32_t at = 0;
+        for (uint32_t i = 0; i < p->n; i++) {
             const struct vc_tensor *t = p->t[e * p->n + i];
             bool stacked = t->n_dims == 3;
             uint32_t rows = (uint32_t)(stacked ? t->dims[1] : t->dims[0]);
-            n += cut(p, t, stacked ? e * rows : 0, rows, at, t->data, w->region + p->offset + e * p->expert_bytes, piece + n, MAX_PIECES - n);
-            if (n > MAX_PIECES / 2 || e + 1 == p->experts) {
-                struct batch b = { piece };
-                w->dev->be->parallel(w->dev, n, pack_piece, &b);
-                n = 0;
-            }
-            if (!stacked && p->view->raw != t->data) vc_tensors_drop(w->tensors, t);
+            pack_rows(w, p, t, stacked ? e * rows : 0, rows, at, w->region + p->offset + e * p->expert_bytes, piece);
+            at += rows;
         }
-        if (p->t[i]->n_dims == 3 || p->packer) vc_tensors_drop(w->tensors, p->t[i]);
     }
 }
 

@@ -71,7 +71,7 @@ static vc_status place_all(struct vc_prog *p, vc_err *err) {
     for (uint32_t i = 0; i < n; i++) place(p, order, n, i);
     free(order);
     p->workspace_bytes = vc_round_up(p->workspace_bytes + 4096, 4096);   /* kernels may read a vector past the last row */
-    p->workspace = p->dev->be->alloc(p->dev, p->workspace_bytes);
+    p->workspace = p->dev->be->alloc(p->dev, p->workspace_bytes, VC_MEM_SPARSE);
     if (!p->workspace) return vc_fail(err, VC_E_NOMEM, "out of memory for a workspace of %zu bytes", p->workspace_bytes);
     return VC_OK;
 }

@@ -65,16 +65,17 @@ static vc_status cpu_open(struct vc_dev **out, const struct vc_dev_params *p, vc
     return VC_OK;
 }
 
-static void *map_zeroed(size_t bytes) {
+static void *map_zeroed(size_t bytes, enum vc_mem kind) {
     void *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (p == MAP_FAILED) return NULL;
-    if (bytes >= (size_t)4 << 20) madvise(p, bytes, MADV_HUGEPAGE);
+    if (kind == VC_MEM_SPARSE) madvise(p, bytes, MADV_NOHUGEPAGE);
+    else if (bytes >= (size_t)4 << 20) madvise(p, bytes, MADV_HUGEPAGE);
     return p;
 }
 
-static void *cpu_alloc(struct vc_dev *d, size_t bytes) {
+static void *cpu_alloc(struct vc_dev *d, size_t bytes, enum vc_mem kind) {
     (void)d;
-    return bytes ? map_zeroed(bytes) : NULL;
+    return bytes ? map_zeroed(bytes, kind) : NULL;
 }
 static void cpu_free(struct vc_dev *d, void *p, size_t bytes) {
     (void)d;
@@ -152,7 +153,7 @@ static vc_status cpu_prepare(struct vc_dev *d, const struct vc_contract *contrac
     if (c->scratch_need > c->scratch_bytes) {
         if (c->scratch) munmap(c->scratch, c->scratch_bytes);
         c->scratch_bytes = vc_round_up(c->scratch_need, 1 << 16);
-        c->scratch = map_zeroed(c->scratch_bytes);
+        c->scratch = map_zeroed(c->scratch_bytes, VC_MEM_SPARSE);
         if (!c->scratch) {
             c->scratch_bytes = 0;
             return vc_fail(err, VC_E_NOMEM, "out of memory for %zu bytes of kernel scratch", c->scratch_need);
