@@ -64,7 +64,7 @@ struct vc_view lab_matrix(struct lab_replay *r, uint32_t rows, uint32_t cols, en
                          .stride = vc_round_up((size_t)cols * vc_dtype_info(dtype)->bytes, 64) };
     size_t bytes = v.stride * rows + 4096; /* kernels may read a vector past the end */
     struct lab_replay_block *b = VC_NEW(&r->arena, struct lab_replay_block);
-    v.data = b ? r->dev->be->alloc(r->dev, bytes) : NULL;
+    v.data = b ? r->dev->be->alloc(r->dev, bytes, VC_MEM_DENSE) : NULL;
     if (!v.data) {
         vc_fail(&r->err, VC_E_NOMEM, "out of memory for a matrix of %u x %u", rows, cols);
         return v;
