@@ -21,7 +21,7 @@ configure: tools/setup
 demo: all
 	@model=$$(tools/get-model smollm2) && set -x && $(BUILD)/vllmc run "$$model" --chat --temperature 0 -n 64 -p "Name three primary colors."
 
-# Every test but those labelled long. T=name runs the tests whose names match.
+# Every test but those labelled long; check-long runs those, and the kernels on AArch64 under emulation. T=name runs the tests whose names match.
 check:
 	@tools/setup check
 	@$(MAKE) -s configure
@@ -34,6 +34,7 @@ check:
 
 check-long: T = .
 check-long: check
+	@tools/check-aarch64 $(BUILD)/aarch64
 	@$(CTEST) -L long
 
 bench: all
