@@ -232,7 +232,7 @@ void api_event(void *ctx, const struct vc_engine_event *e) {
         m->generated_tokens++;
         if (c->num_tokens == 1) m->prompt_tokens += r->num_prompt;
         if (add_token_text(m, c, e, o) && finish != VC_FINISH_ERROR) {
-            if (finish == VC_FINISH_NONE) vc_engine_stop_soon(m->engine, c->seq);
+            if (finish == VC_FINISH_NONE) vc_engine_stop_soon(c->seq);
             finish = VC_FINISH_STOP;
         }
         fill_logprobs(o, c, e);

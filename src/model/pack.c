@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * pack.c: repacking runs once, in parallel over pieces of a weight's rows; source pages are dropped weight by weight.
+ * pack.c: repacking runs once, in parallel over pieces of a weight's rows; source pages are dropped as they are read.
  * Where the device has no packer for a core (then op/ref computes it), the rows are kept as plain rows of the format. */
 #include "model/pack.h"
 
@@ -61,7 +61,6 @@ vc_status vc_pack_place(struct vc_weights *w, vc_err *err) {
 
 /* Rows [row, row + n) of one tensor of one expert. */
 struct piece { const struct pack_plan *plan; const struct vc_tensor *t; const uint8_t *raw; uint32_t rows, at; uint8_t *dst; };
-struct batch { const struct piece *piece; };
 enum { PIECE_ROWS = 256, MAX_PIECES = 4096 };
 
 static void plain_rows(const struct piece *c) {
@@ -89,7 +88,7 @@ static void plain_rows(const struct piece *c) {
 }
 
 static void pack_piece(void *ctx, uint32_t i) {
-    const struct piece *c = &((const struct batch *)ctx)->piece[i];
+    const struct piece *c = (const struct piece *)ctx + i;
     const struct vc_view *v = c->plan->view;
     if (!c->plan->packer) {
         plain_rows(c);
@@ -135,9 +134,8 @@ static void pack_rows(struct vc_weights *w, const struct pack_plan *p, const str
     uint64_t most = VC_MIN(VC_MAX(STRETCH / VC_MAX(row_bytes, 1u), (uint64_t)PIECE_ROWS), (uint64_t)PIECE_ROWS * (MAX_PIECES - 2));
     for (uint32_t done = 0; done < rows;) {
         uint32_t end = (uint32_t)((at + done + most) / unit * unit), take = VC_MIN(end - (at + done), rows - done);
-        struct batch b = { piece };
         uint32_t n = cut(p, t, first + done, take, at + done, t->data, dst, piece, MAX_PIECES);
-        w->dev->be->parallel(w->dev, n, pack_piece, &b);
+        w->dev->be->parallel(w->dev, n, pack_piece, piece);
         if (p->view->raw != t->data || p->packer) drop_rows(w, t, first + done, take, row_bytes);
         done += take;
     }

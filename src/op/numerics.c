@@ -65,7 +65,6 @@ static vc_status set_slot(struct vc_numerics *n, vc_str item, vc_err *err) {
         return vc_fail(err, VC_E_INVALID, "numerics: %.*s: unknown format '%.*s'; expected none, f32, bf16 or f16", (int)slot.n, slot.p, (int)fmt.n, fmt.p);
     for (int s = 0; s < VC_NUM_SLOTS; s++)
         if (vc_str_is(slot, vc_slot_info((enum vc_slot)s)->name)) {
-            n->overridden |= n->slot[s] != f;
             n->slot[s] = (uint8_t)f;
             return VC_OK;
         }

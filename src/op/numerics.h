@@ -25,7 +25,6 @@ struct vc_numerics {
     enum vc_dtype act;                    /* dtype of the run: what ACT stands for */
     uint8_t slot[VC_NUM_SLOTS];           /* enum vc_dtype: F32, BF16 or F16 */
     uint8_t core[VC_NUM_CHOICES];         /* enum vc_arith */
-    int overridden;                       /* a single slot differs from the profile */
 };
 
 const char *vc_profile_name(enum vc_profile p);

@@ -38,7 +38,7 @@ static size_t bytes_of(const struct vc_prog *p, const struct stream *s) {
 
 static bool meet(const struct stream *a, const struct stream *b) { return a->first <= b->last && b->first <= a->last; }
 
-static void place(struct vc_prog *p, uint32_t *order, uint32_t n, uint32_t i) {
+static void place(struct vc_prog *p, const uint32_t *order, uint32_t i) {
     struct stream *s = &p->streams[order[i]];
     size_t need = bytes_of(p, s), at = 0;
     for (bool moved = true; moved;) {                              /* raise `at` until nothing alive overlaps */
@@ -52,7 +52,6 @@ static void place(struct vc_prog *p, uint32_t *order, uint32_t n, uint32_t i) {
             }
         }
     }
-    (void)n;
     s->offset = at;
     if (at + need > p->workspace_bytes) p->workspace_bytes = at + need;
 }
@@ -68,7 +67,7 @@ static vc_status place_all(struct vc_prog *p, vc_err *err) {
             order[j] = order[j - 1];
             order[j - 1] = t;
         }
-    for (uint32_t i = 0; i < n; i++) place(p, order, n, i);
+    for (uint32_t i = 0; i < n; i++) place(p, order, i);
     free(order);
     p->workspace_bytes = vc_round_up(p->workspace_bytes + 4096, 4096);   /* kernels may read a vector past the last row */
     p->workspace = p->dev->be->alloc(p->dev, p->workspace_bytes, VC_MEM_SPARSE);

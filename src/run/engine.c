@@ -189,7 +189,6 @@ void vc_engine_end(struct vc_engine *e, struct vc_engine_seq *q, enum vc_finish 
     vc_engine_seq_release(q);
 }
 
-void vc_engine_stop_soon(struct vc_engine *e, struct vc_engine_seq *q) {
-    if (!q->stop_soon) e->num_stop_soon++;
+void vc_engine_stop_soon(struct vc_engine_seq *q) {
     q->stop_soon = true;
 }

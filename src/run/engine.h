@@ -56,7 +56,7 @@ vc_status vc_engine_add(struct vc_engine *e, const struct vc_engine_seq_params *
 /* Ends a sequence from outside (abort, or stop by a stop string); its event says so. Frees it: not from inside an event. */
 void vc_engine_end(struct vc_engine *e, struct vc_engine_seq *q, enum vc_finish f);
 /* Asks for the same from inside an event; done when the step is over, without a further event. */
-void vc_engine_stop_soon(struct vc_engine *e, struct vc_engine_seq *q);
+void vc_engine_stop_soon(struct vc_engine_seq *q);
 
 /* One step. VC_E_DONE: nothing runs or waits. */
 vc_status vc_engine_step(struct vc_engine *e, vc_err *err);

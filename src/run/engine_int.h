@@ -45,7 +45,6 @@ struct vc_engine {
     struct vc_sampled *results;            /* per item */
     uint8_t *failed;                       /* per item: its error is set */
     uint32_t head_first, head_count;       /* output rows in the logits stream now */
-    uint32_t num_stop_soon;
 };
 
 void vc_engine_seq_release(struct vc_engine_seq *q);     /* frees it and the scheduler's half */

@@ -160,7 +160,6 @@ static void report(struct vc_engine *e) {
         if (s->finish == VC_FINISH_NONE) vc_sched_finish(e->sched, s, VC_FINISH_STOP);
         vc_engine_seq_release(q);
     }
-    e->num_stop_soon = 0;
 }
 
 vc_status vc_engine_step(struct vc_engine *e, vc_err *err) {
