@@ -210,14 +210,24 @@ static void fill_logprobs(struct api_output *o, const struct api_choice *c, cons
     }
 }
 
+/* The choice is over; its request goes with the last one. */
+static void end_choice(struct vc_model *m, struct api_choice *c) {
+    c->finished = true;
+    c->seq = NULL;
+    if (--c->request->open_choices == 0) forget(m, c->request);
+}
+
 /* Called by the engine inside a step (and by vc_engine_end). */
 void api_event(void *ctx, const struct vc_engine_event *e) {
     struct vc_model *m = ctx;
     struct api_choice *c = e->user;
     struct api_request *r = c->request;
     struct api_output *o = api_output_take(m);
-    if (!o) return;                                             /* out of memory: this delta is lost, the next one may fit */
     enum vc_finish finish = e->finish;
+    if (!o) {                                                   /* out of memory: this delta is lost, but never the end of a choice */
+        if (finish != VC_FINISH_NONE) end_choice(m, c);
+        return;
+    }
     o->o.request_id = r->id;
     o->o.index = c->index;
     o->o.user = r->user;
@@ -244,15 +254,11 @@ void api_event(void *ctx, const struct vc_engine_event *e) {
     o->o.finish_reason = vc_finish_name(finish);
     o->o.stop_token = o->o.stop_string ? -1 : e->stop_token;
     if (e->error) o->o.error = *e->error;
-    bool end = finish != VC_FINISH_NONE, request_end = end && --r->open_choices == 0;
+    bool end = finish != VC_FINISH_NONE;
     o->o.finished = end;
-    o->o.request_finished = request_end;
-    if (end) {
-        c->finished = true;
-        c->seq = NULL;
-    }
+    o->o.request_finished = end && r->open_choices == 1;
     api_output_send(m, o);
-    if (request_end) forget(m, r);
+    if (end) end_choice(m, c);
 }
 
 static void admit_one(struct vc_model *m, struct api_request *r) {
