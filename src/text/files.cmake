@@ -1,9 +1,12 @@
-set(FILES
-    tok_added.c tok_bpe.c tok_chars.c tok_decode.c tok_encode.c tok_gguf.c tok_json.c tok_map.c tok_match.c tok_norm.c
-    tok_parts.c tok_pre.c tok_regex.c tok_regex_rewrite.c tok_stream.c tokenizer.c
-    jinja_attr.c jinja_big.c jinja_call.c jinja_case.c jinja_ctype.c jinja_escape.c jinja_eval.c jinja_exec.c
-    jinja_filter.c jinja_filter_html.c jinja_filter_map.c jinja_filter_num.c jinja_filter_seq.c jinja_filter_str.c
-    jinja_float.c jinja_format.c jinja_global.c jinja_json.c jinja_lex.c jinja_loop.c jinja_method.c jinja_ops.c
-    jinja_parse.c jinja_parse_expr.c jinja_percent.c jinja_repr.c jinja_str_find.c jinja_str_split.c jinja_test.c
-    jinja_time.c jinja_value.c template.c
-)
+# One folder per subject, each with its own list: tok tokenizers, jinja chat templates, parse reasoning and tool calls,
+# gram structured output.
+set(all "")
+foreach(part tok jinja parse gram)
+  if(EXISTS ${CMAKE_SOURCE_DIR}/src/text/${part}/files.cmake)
+    set(FILES "")
+    include(${CMAKE_SOURCE_DIR}/src/text/${part}/files.cmake)
+    list(TRANSFORM FILES PREPEND ${part}/)
+    list(APPEND all ${FILES})
+  endif()
+endforeach()
+set(FILES ${all})

@@ -7,7 +7,7 @@
 
 #include "tok_run.h"
 #include "io/gguf.h"
-#include "text/tok_regex.h"
+#include "text/tok/tok_regex.h"
 
 static const char *put_file(const char *name, const char *text, size_t n) {
     static char path[1024];

@@ -1,0 +1,372 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * tok_gguf.c: a tokenizer from the vocabulary of a GGUF file: tokenizer.ggml.model "gpt2" (byte-level BPE, pre-tokenizer
+ * by tokenizer.ggml.pre) and "llama" (SentencePiece BPE). Behaves as llama.cpp's llama-vocab.cpp. */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/log.h"
+#include "io/gguf.h"
+#include "text/tok/tok_chars.h"
+#include "text/tok/tok_int.h"
+
+enum { TYPE_NORMAL = 1, TYPE_UNKNOWN, TYPE_CONTROL, TYPE_USER, TYPE_UNUSED, TYPE_BYTE };
+enum { W = 1, B = 2, MAX_REGEX = 6 };
+
+enum pattern_set {
+#define PATTERN(set, ...) SET_##set,
+#define PRE(name, set, flags)
+#include "text/tok/tok_pre.def"
+#undef PATTERN
+#undef PRE
+    NUM_SETS
+};
+static const char *const pattern_sets[NUM_SETS][MAX_REGEX] = {
+#define PATTERN(set, ...) [SET_##set] = { __VA_ARGS__ },
+#define PRE(name, set, flags)
+#include "text/tok/tok_pre.def"
+#undef PATTERN
+#undef PRE
+};
+static const struct { const char *name; enum pattern_set set; unsigned flags; } pres[] = {
+#define PATTERN(set, ...)
+#define PRE(name, set, flags) { name, SET_##set, flags },
+#include "text/tok/tok_pre.def"
+#undef PATTERN
+#undef PRE
+};
+
+struct source { const struct vc_gguf *g; const vc_str *text; size_t n; const void *type, *score; bool add_bos, add_eos; };
+
+static vc_status nomem(const struct vc_tokenizer *t, vc_err *err) { return vc_fail(err, VC_E_NOMEM, "%s: out of memory", t->name); }
+
+static int32_t type_of(const struct source *s, size_t i) {
+    int32_t v = TYPE_NORMAL;
+    if (s->type) memcpy(&v, (const char *)s->type + 4 * i, 4);
+    return v;
+}
+
+/* What a converter may have left as plain text although it ends a turn; llama.cpp makes these control tokens too. */
+static bool is_control_text(vc_str w) {
+    static const char *const texts[] = {
+        "<|eot_id|>", "<|im_end|>", "<|end|>", "<|return|>", "<|call|>", "<end_of_turn>", "<|endoftext|>", "</s>", "<|eom_id|>", "<EOT>", "_<EOT>",
+        "[EOT]", "[EOS]", "<|end_of_text|>", "<end_of_utterance>", "<eos>",
+        "<｜end▁of▁sentence｜>",
+    };
+    if (w.n < 3 || w.n > 40 || (w.p[0] != '<' && w.p[0] != '[' && w.p[0] != '_')) return false;
+    for (size_t i = 0; i < VC_ARRAY_LEN(texts); i++) {
+        if (vc_str_is(w, texts[i])) return true;
+    }
+    return false;
+}
+
+/* ---- vocabulary ----------------------------------------------------------------------------------------------- */
+
+static vc_status open_arrays(const struct vc_tokenizer *t, struct source *s, vc_err *err) {
+    size_t n;
+    VC_TRY(vc_gguf_strings(s->g, "tokenizer.ggml.tokens", &s->text, &s->n, err));
+    if (s->n == 0 || s->n > 1u << 27) return vc_fail(err, VC_E_FORMAT, "%s: tokenizer.ggml.tokens: %zu tokens", t->name, s->n);
+    if (vc_gguf_find(s->g, "tokenizer.ggml.token_type")) {
+        VC_TRY(vc_gguf_array(s->g, "tokenizer.ggml.token_type", VC_GGUF_I32, &s->type, &n, err));
+        if (n < s->n) return vc_fail(err, VC_E_FORMAT, "%s: tokenizer.ggml.token_type: %zu entries for %zu tokens", t->name, n, s->n);
+    }
+    if (t->model == VC_MODEL_SPM) {
+        VC_TRY(vc_gguf_array(s->g, "tokenizer.ggml.scores", VC_GGUF_F32, &s->score, &n, err));
+        if (n < s->n) return vc_fail(err, VC_E_FORMAT, "%s: tokenizer.ggml.scores: %zu entries for %zu tokens", t->name, n, s->n);
+    }
+    return VC_OK;
+}
+
+static vc_status copy_vocab(struct vc_tokenizer *t, const struct source *s, vc_err *err) {
+    size_t total = 0, added = 0;
+    VC_TRY(vc_tok_set_size(t, (uint32_t)s->n, err));
+    for (size_t i = 0; i < s->n; i++) total += s->text[i].n + 1;
+    char *blob = vc_arena_alloc(&t->arena, total, 1);
+    if (!blob) return nomem(t, err);
+    for (size_t i = 0; i < s->n; i++) {
+        vc_str w = s->text[i];
+        int32_t type = type_of(s, i);
+        if (vc_chr_valid(w.p, w.n) != w.n) return vc_fail(err, VC_E_FORMAT, "%s: tokenizer.ggml.tokens: token %zu is not UTF-8", t->name, i);
+        memcpy(blob, w.p, w.n);
+        blob[w.n] = '\0';
+        t->text[i] = (vc_str){ blob, w.n };
+        blob += w.n + 1;
+        t->flags[i] = VC_TOKF_USED;
+        if (type == TYPE_CONTROL || type == TYPE_UNKNOWN || (type == TYPE_NORMAL && is_control_text(w))) t->flags[i] |= VC_TOKF_SPECIAL;
+        if (type == TYPE_USER || (t->flags[i] & VC_TOKF_SPECIAL)) { t->flags[i] |= VC_TOKF_ADDED; added++; }
+    }
+    if (!vc_text_map_add_all(&t->by_text, t->text, t->size)) return nomem(t, err);
+    struct vc_tok_added_set *set = &t->added[0];
+    set->v = VC_NEW_ARRAY(&t->arena, struct vc_tok_added, added + 1);
+    if (!set->v) return nomem(t, err);
+    for (uint32_t i = 0; i < t->size; i++) {
+        if (!(t->flags[i] & VC_TOKF_ADDED) || !t->text[i].n) continue;
+        bool control = (t->flags[i] & VC_TOKF_SPECIAL) || is_control_text(t->text[i]);
+        set->v[set->n++] = (struct vc_tok_added){ (int32_t)i, control ? VC_ADDED_SPECIAL : 0, t->text[i] };
+    }
+    set->longest_first = set->ascii_space = true;
+    return VC_OK;
+}
+
+/* Phi-3's special tokens swallow the space behind them (llama.cpp's rule by the model's name). */
+static void phi3_flags(struct vc_tokenizer *t, const struct vc_gguf *g) {
+    vc_str name = { NULL, 0 };
+    const struct vc_gguf_value *v = vc_gguf_find(g, "general.name");
+    if (v && v->type == VC_GGUF_STRING) name = v->s;
+    bool phi = false;
+    for (size_t i = 0; i + 4 <= name.n && !phi; i++) {
+        const char *q = name.p + i;
+        bool p = (q[0] | 32) == 'p' && (q[1] | 32) == 'h' && (q[2] | 32) == 'i';
+        phi = p && (q[3] == '3' || (q[3] == '-' && i + 5 <= name.n && q[4] == '3'));
+    }
+    struct vc_tok_added_set *set = &t->added[0];
+    for (size_t i = 0; phi && i < set->n; i++) {
+        vc_str w = set->v[i].text;
+        if (!vc_str_is(w, "<unk>") && !vc_str_is(w, "<s>") && !vc_str_is(w, "<|endoftext|>")) set->v[i].flags |= VC_ADDED_RSTRIP;
+    }
+}
+
+/* ---- byte-level BPE ------------------------------------------------------------------------------------------- */
+
+/* Writes the bytes that w stands for in the ByteLevel alphabet to dst (w.n bytes of room); SIZE_MAX if w has others. */
+static size_t raw_bytes(char *dst, vc_str w) {
+    size_t n = 0;
+    for (size_t i = 0; i < w.n;) {
+        uint32_t cp;
+        i += vc_chr_at(w.p + i, &cp);
+        int b = vc_char_byte(cp);
+        if (b < 0) return SIZE_MAX;
+        dst[n++] = (char)b;
+    }
+    return n;
+}
+
+static vc_status index_bytes(struct vc_tokenizer *t, vc_err *err) {
+    size_t total = 0;
+    for (uint32_t i = 0; i < t->size; i++) total += t->text[i].n;
+    char *blob = vc_arena_alloc(&t->arena, total + 1, 1);
+    vc_str *keys = VC_NEW_ARRAY(&t->arena, vc_str, t->size);
+    if (!blob || !keys || !vc_text_map_init(&t->bpe.own, t->size)) return nomem(t, err);
+    t->bpe.map = &t->bpe.own;
+    for (uint32_t i = 0; i < t->size; i++) {
+        size_t n = raw_bytes(blob, t->text[i]);
+        t->piece[i] = t->text[i];
+        if (n == SIZE_MAX || n == 0) continue;
+        keys[i] = (vc_str){ blob, n };
+        if (!(t->flags[i] & VC_TOKF_ADDED)) t->piece[i] = keys[i];
+        blob += n;
+    }
+    return vc_text_map_add_all(&t->bpe.own, keys, t->size) ? VC_OK : nomem(t, err);
+}
+
+/* The id of a symbol; one that is no token gets a number behind the vocabulary. */
+static bool symbol(struct vc_tokenizer *t, const char *p, size_t n, int32_t *next, int32_t *id) {
+    *id = vc_text_map_find(t->bpe.map, p, n);
+    if (*id >= 0) return true;
+    char *copy = vc_arena_strndup(&t->arena, p, n);
+    *id = (*next)++;
+    return copy && vc_text_map_add(&t->bpe.own, copy, n, *id, NULL);
+}
+
+static vc_status load_merges(struct vc_tokenizer *t, const struct source *s, vc_err *err) {
+    const vc_str *m;
+    size_t n, most = 0;
+    VC_TRY(vc_gguf_strings(s->g, "tokenizer.ggml.merges", &m, &n, err));
+    if (n > 1u << 27) return vc_fail(err, VC_E_FORMAT, "%s: tokenizer.ggml.merges: %zu merges", t->name, n);
+    for (size_t i = 0; i < n; i++) most = m[i].n > most ? m[i].n : most;
+    char *buf = malloc(most + 1);
+    if (!buf || !vc_pair_map_init(&t->bpe.pairs, n)) { free(buf); return nomem(t, err); }
+    vc_status r = VC_OK;
+    int32_t next = (int32_t)t->size, a, b, c;
+    for (size_t i = 0; i < n && r == VC_OK; i++) {
+        const char *sp = m[i].n > 1 ? memchr(m[i].p + 1, ' ', m[i].n - 1) : NULL;
+        if (!sp) { r = vc_fail(err, VC_E_FORMAT, "%s: tokenizer.ggml.merges: merge %zu holds no space", t->name, i); break; }
+        vc_str x = { m[i].p, (size_t)(sp - m[i].p) }, y = { sp + 1, m[i].n - x.n - 1 };
+        if (vc_chr_valid(m[i].p, m[i].n) != m[i].n) { r = vc_fail(err, VC_E_FORMAT, "%s: tokenizer.ggml.merges: merge %zu is not UTF-8", t->name, i); break; }
+        size_t nx = raw_bytes(buf, x), ny = nx == SIZE_MAX ? nx : raw_bytes(buf + nx, y);
+        if (ny == SIZE_MAX || !ny || !nx) continue;    /* characters that no text is turned into: never reached */
+        if (symbol(t, buf, nx, &next, &a) && symbol(t, buf + nx, ny, &next, &b) && symbol(t, buf, nx + ny, &next, &c))
+            vc_pair_map_add(&t->bpe.pairs, a, b, (uint32_t)i, c, false);
+        else r = nomem(t, err);
+    }
+    free(buf);
+    return r;
+}
+
+static vc_status load_pre(struct vc_tokenizer *t, struct source *s, vc_err *err) {
+    vc_str name = VC_STR("default");
+    size_t k = 0;
+    if (vc_gguf_find(s->g, "tokenizer.ggml.pre")) VC_TRY(vc_gguf_str(s->g, "tokenizer.ggml.pre", &name, err));
+    else vc_log_line(VC_LOG_WARN, "%s: tokenizer.ggml.pre is absent: words are cut by the rule \"default\", which may not be the model's", t->name);
+    while (k < VC_ARRAY_LEN(pres) && !vc_str_is(name, pres[k].name)) k++;
+    if (k == VC_ARRAY_LEN(pres)) {
+        struct vc_buf b = { 0 };
+        char shown[80];
+        for (size_t i = 0; i < VC_ARRAY_LEN(pres); i++) vc_buf_printf(&b, "%s%s", i ? ", " : "", pres[i].name);
+        vc_status r = vc_fail(err, VC_E_UNSUPPORTED, "%s: tokenizer.ggml.pre: \"%s\" is not supported; known are %s", t->name,
+                              vc_printable(shown, sizeof shown, name.p, name.n), b.p ? b.p : "");
+        vc_buf_free(&b);
+        return r;
+    }
+    t->bpe.ignore_merges = (pres[k].flags & W) != 0;
+    s->add_bos = (pres[k].flags & B) != 0;
+    for (const char *const *re = pattern_sets[pres[k].set]; re < pattern_sets[pres[k].set] + MAX_REGEX && *re; re++) {
+        struct vc_tok_pre p = { .kind = VC_PRE_SPLIT, .behavior = VC_SPLIT_ISOLATED };
+        VC_TRY(vc_tok_load_pattern(t, &p.pattern, *re, strlen(*re), err));
+        struct vc_tok_pre *v = vc_tok_append(t, t->pre, &t->num_pre, sizeof p);
+        if (!v) return nomem(t, err);
+        t->pre = v;
+        v[t->num_pre - 1] = p;
+    }
+    return VC_OK;
+}
+
+static vc_status load_bpe(struct vc_tokenizer *t, struct source *s, vc_err *err) {
+    t->kind = "byte-level bpe";
+    t->bpe.bytes = true;
+    VC_TRY(load_pre(t, s, err));
+    VC_TRY(copy_vocab(t, s, err));
+    VC_TRY(index_bytes(t, err));
+    VC_TRY(load_merges(t, s, err));
+    for (int i = 0; i < 256; i++) {
+        char c = (char)i;
+        t->bpe.byte_id[i] = vc_text_map_find(t->bpe.map, &c, 1);
+    }
+    return VC_OK;
+}
+
+/* ---- SentencePiece BPE ---------------------------------------------------------------------------------------- */
+
+/* Higher scores first: the float's order as an unsigned integer's, reversed. */
+static uint32_t order_of(float score) {
+    uint32_t u;
+    score += 0.0f;    /* -0 becomes 0 */
+    memcpy(&u, &score, 4);
+    u ^= u >> 31 ? UINT32_MAX : 0x80000000u;
+    return ~u < UINT32_MAX ? ~u : UINT32_MAX - 1;    /* the last value is "no rank" */
+}
+
+static vc_status spm_pieces(struct vc_tokenizer *t, const struct source *s, vc_err *err) {
+    size_t total = 0;
+    for (uint32_t i = 0; i < t->size; i++) total += t->text[i].n;
+    char *blob = vc_arena_alloc(&t->arena, total + 1, 1);
+    if (!blob) return nomem(t, err);
+    for (uint32_t i = 0; i < t->size; i++) {
+        vc_str w = t->text[i];
+        unsigned byte;
+        char hex[3] = { 0 };
+        t->piece[i] = w;
+        if (type_of(s, i) == TYPE_BYTE && w.n == 6 && !memcmp(w.p, "<0x", 3)) {
+            memcpy(hex, w.p + 3, 2);
+            char *end;
+            byte = (unsigned)strtoul(hex, &end, 16);
+            if (*end) return vc_fail(err, VC_E_FORMAT, "%s: tokenizer.ggml.tokens: byte token %u is not <0xNN>", t->name, i);
+            *blob = (char)byte;
+            t->piece[i] = (vc_str){ blob++, 1 };
+            t->bpe.byte_id[byte] = (int32_t)i;
+        } else if (!(t->flags[i] & VC_TOKF_ADDED) && w.n >= 3 && memchr(w.p, 0xE2, w.n)) {
+            char *from = blob;
+            for (size_t j = 0; j < w.n;) {
+                bool under = w.n - j >= 3 && !memcmp(w.p + j, "\xE2\x96\x81", 3);
+                *blob++ = under ? ' ' : w.p[j];
+                j += under ? 3 : 1;
+            }
+            t->piece[i] = (vc_str){ from, (size_t)(blob - from) };
+        }
+    }
+    return VC_OK;
+}
+
+static vc_status load_spm(struct vc_tokenizer *t, struct source *s, vc_err *err) {
+    bool prefix = true;
+    t->kind = "sentencepiece bpe";
+    s->add_bos = true;
+    t->bos = 1;
+    t->eos = 2;
+    t->bpe.unk = 0;
+    VC_TRY(copy_vocab(t, s, err));
+    phi3_flags(t, s->g);
+    if (vc_gguf_find(s->g, "tokenizer.ggml.add_space_prefix")) VC_TRY(vc_gguf_bool(s->g, "tokenizer.ggml.add_space_prefix", &prefix, err));
+    t->strip_first = prefix;
+    t->norm = VC_NEW_ARRAY(&t->arena, struct vc_tok_norm, 2);
+    uint32_t *order = VC_NEW_ARRAY(&t->arena, uint32_t, t->size);
+    if (!t->norm || !order) return nomem(t, err);
+    t->bpe.map = &t->by_text;
+    vc_str under = VC_STR("\xE2\x96\x81");
+    if (prefix) t->norm[t->num_norm++] = (struct vc_tok_norm){ .kind = VC_NORM_PREPEND, .text = under };
+    t->norm[t->num_norm++] = (struct vc_tok_norm){ .kind = VC_NORM_REPLACE, .text = under, .pattern.text = VC_STR(" ") };
+    for (uint32_t i = 0; i < t->size; i++) {
+        float score;
+        memcpy(&score, (const char *)s->score + 4 * (size_t)i, 4);
+        order[i] = order_of(score);
+        if (t->text[i].n > t->bpe.max_len) t->bpe.max_len = (uint32_t)t->text[i].n;
+    }
+    t->bpe.order = order;
+    VC_TRY(spm_pieces(t, s, err));
+    vc_tok_bpe_finish(t);
+    return VC_OK;
+}
+
+/* ---- both ----------------------------------------------------------------------------------------------------- */
+
+static vc_status special_id(const struct vc_tokenizer *t, const struct source *s, const char *key, int32_t *id, vc_err *err) {
+    uint32_t v;
+    if (vc_gguf_find(s->g, key)) {
+        VC_TRY(vc_gguf_u32(s->g, key, &v, err));
+        if (v >= t->size) return vc_fail(err, VC_E_FORMAT, "%s: %s: %u is outside the vocabulary of %u tokens", t->name, key, v, t->size);
+        *id = (int32_t)v;
+    }
+    if (*id >= 0 && (uint32_t)*id >= t->size) *id = -1;
+    return VC_OK;
+}
+
+static vc_status ends(struct vc_tokenizer *t, struct source *s, vc_err *err) {
+    VC_TRY(special_id(t, s, "tokenizer.ggml.bos_token_id", &t->bos, err));
+    VC_TRY(special_id(t, s, "tokenizer.ggml.eos_token_id", &t->eos, err));
+    VC_TRY(special_id(t, s, "tokenizer.ggml.unknown_token_id", &t->bpe.unk, err));
+    if (vc_gguf_find(s->g, "tokenizer.ggml.add_bos_token")) VC_TRY(vc_gguf_bool(s->g, "tokenizer.ggml.add_bos_token", &s->add_bos, err));
+    if (vc_gguf_find(s->g, "tokenizer.ggml.add_eos_token")) VC_TRY(vc_gguf_bool(s->g, "tokenizer.ggml.add_eos_token", &s->add_eos, err));
+    if ((s->add_bos && t->bos < 0) || (s->add_eos && t->eos < 0))
+        return vc_fail(err, VC_E_FORMAT, "%s: %s", t->name,
+                       s->add_bos && t->bos < 0 ? "tokenizer.ggml.bos_token_id is needed: BOS is to be added" : "tokenizer.ggml.eos_token_id is needed: EOS is to be added");
+    int32_t *v = VC_NEW_ARRAY(&t->arena, int32_t, 2);
+    if (!v) return nomem(t, err);
+    v[0] = t->bos;
+    v[1] = t->eos;
+    t->before = v;
+    t->after = v + 1;
+    t->num_before = s->add_bos;
+    t->num_after = s->add_eos;
+    vc_str c;
+    if (vc_gguf_find(s->g, "tokenizer.chat_template")) {
+        VC_TRY(vc_gguf_str(s->g, "tokenizer.chat_template", &c, err));
+        t->chat_template = vc_arena_strndup(&t->arena, c.p, c.n);
+    }
+    return vc_tok_added_build(&t->added[0], err);
+}
+
+static vc_status load(struct vc_tokenizer *t, const struct vc_gguf *g, vc_err *err) {
+    struct source s = { .g = g };
+    vc_str model;
+    char shown[80];
+    VC_TRY(vc_gguf_str(g, "tokenizer.ggml.model", &model, err));
+    bool spm = vc_str_is(model, "llama");
+    if (!spm && !vc_str_is(model, "gpt2"))
+        return vc_fail(err, VC_E_UNSUPPORTED, "%s: tokenizer.ggml.model: \"%s\" is not supported (gpt2 and llama are)", t->name,
+                       vc_printable(shown, sizeof shown, model.p, model.n));
+    t->model = spm ? VC_MODEL_SPM : VC_MODEL_BPE;
+    t->decode = VC_DECODE_PIECES;
+    t->bpe.pieces_by_byte = true;
+    VC_TRY(open_arrays(t, &s, err));
+    VC_TRY(spm ? load_spm(t, &s, err) : load_bpe(t, &s, err));
+    VC_TRY(ends(t, &s, err));
+    return t->arena.failed ? nomem(t, err) : VC_OK;
+}
+
+vc_status vc_tokenizer_from_gguf(struct vc_tokenizer **out, const struct vc_gguf *g, vc_err *err) {
+    *out = NULL;
+    struct vc_tokenizer *t = vc_tokenizer_alloc(vc_gguf_path(g));
+    vc_status r = t ? load(t, g, err) : vc_fail(err, VC_E_NOMEM, "%s: out of memory", vc_gguf_path(g));
+    if (r) vc_tokenizer_close(t);
+    else *out = t;
+    return r;
+}

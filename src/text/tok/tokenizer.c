@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "text/tokenizer.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+
+#include "io/gguf.h"
+#include "text/tok/tok_int.h"
+
+struct vc_tokenizer *vc_tokenizer_alloc(const char *name) {
+    struct vc_tokenizer *t = calloc(1, sizeof *t);
+    if (!t) return NULL;
+    if (pthread_mutex_init(&t->lock, NULL)) {
+        free(t);
+        return NULL;
+    }
+    t->bos = t->eos = t->bpe.unk = -1;
+    t->kind = "bpe";
+    t->bpe.prefix = t->bpe.suffix = (vc_str){ "", 0 };
+    t->name = vc_arena_strdup(&t->arena, name);
+    for (int i = 0; i < 256; i++) t->bpe.byte_id[i] = -1;
+    return t;
+}
+
+void vc_tokenizer_close(struct vc_tokenizer *t) {
+    if (!t) return;
+    for (struct vc_tok_scratch *s = t->scratch, *next; s; s = next) {
+        next = s->next;
+        vc_tok_scratch_free(s);
+    }
+    for (int i = 0; i < 2; i++) vc_trie_free(&t->added[i].trie);
+    vc_text_map_free(&t->by_text);
+    vc_text_map_free(&t->bpe.own);
+    vc_pair_map_free(&t->bpe.pairs);
+    vc_tok_regex_free(t->regexes);
+    vc_arena_free(&t->arena);
+    pthread_mutex_destroy(&t->lock);
+    free(t);
+}
+
+void *vc_tok_append(struct vc_tokenizer *t, void *v, uint32_t *n, size_t size) {
+    char *w = vc_arena_array(&t->arena, (size_t)*n + 1, size);
+    if (!w) return NULL;
+    if (*n) memcpy(w, v, *n * size);
+    ++*n;
+    return w;
+}
+
+vc_status vc_tok_set_size(struct vc_tokenizer *t, uint32_t n, vc_err *err) {
+    t->text = VC_NEW_ARRAY(&t->arena, vc_str, n);
+    t->piece = VC_NEW_ARRAY(&t->arena, vc_str, n);
+    t->flags = VC_NEW_ARRAY(&t->arena, uint8_t, n);
+    if (t->arena.failed || !vc_text_map_init(&t->by_text, n)) return vc_fail(err, VC_E_NOMEM, "%s: out of memory", t->name);
+    t->size = n;
+    for (uint32_t i = 0; i < n; i++) t->text[i].p = t->piece[i].p = "";
+    return VC_OK;
+}
+
+vc_status vc_tokenizer_open(struct vc_tokenizer **out, const char *path, vc_err *err) {
+    struct stat st;
+    *out = NULL;
+    if (stat(path, &st)) return vc_fail(err, VC_E_NOT_FOUND, "%s: no such file or folder", path);
+    if (S_ISDIR(st.st_mode)) {
+        struct vc_buf b = { 0 };
+        vc_buf_printf(&b, "%s/tokenizer.json", path);
+        vc_status r = b.failed ? vc_fail(err, VC_E_NOMEM, "out of memory") : VC_OK;
+        if (r == VC_OK && stat(b.p, &st)) r = vc_fail(err, VC_E_NOT_FOUND, "%s: the folder holds no tokenizer.json", path);
+        if (r == VC_OK) r = vc_tokenizer_from_json(out, b.p, err);
+        vc_buf_free(&b);
+        return r;
+    }
+    char magic[4] = { 0 };
+    FILE *f = fopen(path, "rb");
+    if (!f) return vc_fail(err, VC_E_IO, "%s: cannot be read", path);
+    size_t got = fread(magic, 1, 4, f);
+    fclose(f);
+    if (got != 4 || memcmp(magic, "GGUF", 4)) return vc_tokenizer_from_json(out, path, err);
+    struct vc_gguf *g;
+    VC_TRY(vc_gguf_open(&g, path, err));
+    vc_status r = vc_tokenizer_from_gguf(out, g, err);
+    vc_gguf_close(g);
+    return r;
+}
+
+int32_t vc_tok_bos(const struct vc_tokenizer *t) { return t->bos; }
+int32_t vc_tok_eos(const struct vc_tokenizer *t) { return t->eos; }
+uint32_t vc_tok_size(const struct vc_tokenizer *t) { return t->size; }
+vc_str vc_tok_text(const struct vc_tokenizer *t, int32_t id) { return id >= 0 && (uint32_t)id < t->size ? t->text[id] : (vc_str){ "", 0 }; }
+bool vc_tok_is_special(const struct vc_tokenizer *t, int32_t id) { return id >= 0 && (uint32_t)id < t->size && (t->flags[id] & VC_TOKF_SPECIAL); }
+int32_t vc_tok_find(const struct vc_tokenizer *t, const char *text, size_t n) { return vc_text_map_find(&t->by_text, text, n); }
+const char *vc_tok_chat_template(const struct vc_tokenizer *t) { return t->chat_template; }
+const char *vc_tok_kind(const struct vc_tokenizer *t) { return t->kind; }
