@@ -1,0 +1,2 @@
+vc_test(template_golden FILES template_golden_test.c LINK vc_text)
+vc_test(template FILES template_test.c LINK vc_text Threads::Threads)
