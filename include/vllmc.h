@@ -131,8 +131,21 @@ enum {
 VC_API vc_status vc_tokenize(const vc_model *m, const char *text, size_t len, int flags, int32_t **ids, size_t *n, vc_err *err);
 /* *text is malloc'd, NUL-terminated, and becomes the caller's (vc_free). */
 VC_API vc_status vc_detokenize(const vc_model *m, const int32_t *ids, size_t n, int flags, char **text, size_t *len, vc_err *err);
-/* Renders a conversation, given as the JSON array of OpenAI's `messages`, with the model's chat template. */
-VC_API vc_status vc_chat_render(const vc_model *m, const char *messages_json, int add_generation_prompt, char **text, size_t *len, vc_err *err);
+/* A conversation for the model's chat template. JSON texts are NUL-terminated; NULL: not given. */
+typedef struct vc_chat_params {
+    size_t struct_size;
+    const char *messages_json;           /* array, as OpenAI's `messages` */
+    const char *tools_json;              /* array, as OpenAI's `tools` */
+    const char *documents_json;          /* array of objects for templates that read them */
+    const char *kwargs_json;             /* object: further variables of the template, e.g. {"enable_thinking":false} */
+    const char *chat_template;           /* text of another template than the model's */
+    const char *content_format;          /* "auto" (found in the template), "string", "openai" (parts) */
+    int add_generation_prompt;           /* 1 */
+    int continue_final_message;          /* 0; 1: the text ends inside the last message */
+} vc_chat_params;
+VC_API void vc_chat_params_init(vc_chat_params *p);
+/* *text is malloc'd, NUL-terminated, and becomes the caller's (vc_free). An error in a field names its path. */
+VC_API vc_status vc_chat_render(const vc_model *m, const vc_chat_params *p, char **text, size_t *len, vc_err *err);
 VC_API void vc_free(void *p);
 
 /* ---- requests ------------------------------------------------------------------------------------------------- */
@@ -175,6 +188,14 @@ typedef struct vc_request_params {
     const char *cache_salt;                              /* separates prefix caches */
     vc_sampling_params sampling;
     void *user;                                          /* returned in every output */
+    /* What the answer must follow: "json_schema", "json_object", "regex", "choice" (JSON array of strings), "grammar"
+     * (GBNF/EBNF), "structural_tag"; NULL: nothing. With a reasoning parser it begins after the reasoning. */
+    const char *constraint_kind, *constraint;
+    const char *constraint_whitespace;                   /* between JSON tokens: NULL (up to 32 characters), "any", "compact", or a number */
+    /* Parsers of the answer, by vLLM's names, or "auto" (found in the chat template); NULL: none. With one, an output's text is
+     * the content alone. */
+    const char *tool_parser, *reasoning_parser;
+    const char *tools_json;                              /* the tools that the tool parser may call, as OpenAI's `tools` */
 } vc_request_params;
 
 VC_API void vc_sampling_params_init(vc_sampling_params *p);
@@ -185,6 +206,13 @@ VC_API vc_status vc_submit(vc_model *m, const vc_request_params *p, uint64_t *id
 VC_API vc_status vc_cancel(vc_model *m, uint64_t id);    /* its outputs end with finish_reason "abort" */
 
 typedef struct vc_logprob { int32_t token; float logprob; uint32_t rank; } vc_logprob;
+
+/* A piece of a tool call. The first of a call has its name; the arguments of all put together are its JSON text. */
+typedef struct vc_tool_delta {
+    uint32_t index;                      /* of the call in the answer, from 0 */
+    const char *name;                    /* NULL in later pieces */
+    const char *arguments; size_t arguments_len;
+} vc_tool_delta;
 
 /* What became known since the last output of the same choice. */
 typedef struct vc_output {
@@ -204,6 +232,8 @@ typedef struct vc_output {
     const char *stop_string; int32_t stop_token;  /* what stopped it: string or NULL, id or -1 */
     uint64_t seed;                       /* the seed in use */
     vc_err error;                        /* status != 0 when finish_reason is "error" */
+    const char *reasoning; size_t reasoning_len;         /* with a reasoning parser; never NULL */
+    const vc_tool_delta *tools; uint32_t num_tools;      /* with a tool parser */
 } vc_output;
 
 /* Runs one engine step on the calling thread. VC_E_DONE: nothing to do. VC_E_STATE: a thread runs (vc_start). */

@@ -56,7 +56,7 @@ struct api_output *api_output_take(struct vc_model *m) {
     o->next = NULL;
     o->text.n = 0;
     o->text.p[0] = '\0';
-    o->o = (vc_output){ .text = o->text.p, .stop_token = -1 };
+    o->o = (vc_output){ .text = o->text.p, .stop_token = -1, .reasoning = "" };
     return o;
 }
 

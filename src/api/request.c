@@ -102,6 +102,7 @@ static vc_status make_request(struct vc_model *m, const vc_request_params *p, st
 vc_status vc_submit(vc_model *m, const vc_request_params *p, uint64_t *id, vc_err *err) {
     if (p->struct_size != sizeof *p || p->sampling.struct_size != sizeof p->sampling)
         return vc_fail(err, VC_E_INVALID, "vc_submit: struct_size is not that of this library; call vc_request_params_init");
+    if (p->constraint_kind || p->tool_parser || p->reasoning_parser) return vc_fail(err, VC_E_UNSUPPORTED, "structured output and parsers are not part of this build");
     struct api_request *r = NULL;
     VC_TRY(make_request(m, p, &r, err));
     pthread_mutex_lock(&m->lock);

@@ -105,22 +105,52 @@ static const char *token_text(const struct vc_model *m, int32_t id, char *buf, s
     return buf;
 }
 
-vc_status vc_chat_render(const vc_model *m, const char *messages_json, int add_generation_prompt, char **text, size_t *len, vc_err *err) {
-    *text = NULL;
-    if (!m->chat) return vc_fail(err, m->chat_error.status, "%s", m->chat_error.text);
-    json_t *messages;
-    VC_TRY(vc_json_parse(&messages, messages_json, strlen(messages_json), "messages", err));
+void vc_chat_params_init(vc_chat_params *p) { *p = (vc_chat_params){ .struct_size = sizeof *p, .add_generation_prompt = 1 }; }
+
+/* One of the JSON texts of a vc_chat_params; *v NULL where it is not given. */
+static vc_status part(json_t **v, const char *text, const char *name, bool object, vc_err *err) {
+    *v = NULL;
+    if (!text) return VC_OK;
+    VC_TRY(vc_json_parse(v, text, strlen(text), name, err));
+    if (object ? json_is_object(*v) : json_is_array(*v)) return VC_OK;
+    json_decref(*v);
+    *v = NULL;
+    return vc_fail(err, VC_E_INVALID, "%s: expected a JSON %s", name, object ? "object" : "array");
+}
+
+static vc_status render(const vc_model *m, const struct vc_template *t, struct vc_template_args *a, char **text, size_t *len, vc_err *err) {
     char bos[256], eos[256];
-    struct vc_template_args a = { .messages = messages, .add_generation_prompt = add_generation_prompt != 0, .now = (int64_t)time(NULL) };
     if (m->tokenizer) {
-        a.bos_token = token_text(m, vc_tok_bos(m->tokenizer), bos, sizeof bos);
-        a.eos_token = token_text(m, vc_tok_eos(m->tokenizer), eos, sizeof eos);
+        a->bos_token = token_text(m, vc_tok_bos(m->tokenizer), bos, sizeof bos);
+        a->eos_token = token_text(m, vc_tok_eos(m->tokenizer), eos, sizeof eos);
     }
     struct vc_buf b = { 0 };
-    vc_status s = json_is_array(messages) ? vc_template_render(m->chat, &a, &b, err) : vc_fail(err, VC_E_INVALID, "messages: expected a JSON array");
-    json_decref(messages);
+    vc_status s = vc_template_render(t, a, &b, err);
     if (s == VC_OK && !(*text = vc_buf_take(&b, len))) s = vc_fail(err, VC_E_NOMEM, "out of memory rendering the chat template");
     vc_buf_free(&b);
+    return s;
+}
+
+vc_status vc_chat_render(const vc_model *m, const vc_chat_params *p, char **text, size_t *len, vc_err *err) {
+    *text = NULL;
+    if (p->struct_size != sizeof *p) return vc_fail(err, VC_E_INVALID, "vc_chat_render: struct_size is not that of this library; call vc_chat_params_init");
+    if (!p->messages_json) return vc_fail(err, VC_E_INVALID, "messages: missing");
+    struct vc_template *own = NULL;
+    if (p->chat_template) VC_TRY(vc_template_compile(&own, p->chat_template, strlen(p->chat_template), err));
+    else if (!m->chat) return vc_fail(err, m->chat_error.status, "%s", m->chat_error.text);
+    json_t *messages = NULL, *tools = NULL, *documents = NULL, *kwargs = NULL;
+    vc_status s = part(&messages, p->messages_json, "messages", false, err);
+    if (s == VC_OK) s = part(&tools, p->tools_json, "tools", false, err);
+    if (s == VC_OK) s = part(&documents, p->documents_json, "documents", false, err);
+    if (s == VC_OK) s = part(&kwargs, p->kwargs_json, "chat_template_kwargs", true, err);
+    struct vc_template_args a = { .messages = messages, .tools = tools, .documents = documents, .kwargs = kwargs, .now = (int64_t)time(NULL),
+                                  .add_generation_prompt = p->add_generation_prompt != 0, .continue_final_message = p->continue_final_message != 0 };
+    if (s == VC_OK) s = render(m, own ? own : m->chat, &a, text, len, err);
+    json_decref(messages);
+    json_decref(tools);
+    json_decref(documents);
+    json_decref(kwargs);
+    vc_template_del(own);
     return s;
 }
 

@@ -166,7 +166,10 @@ int cli_chat(struct cli_opts *o) {
     if (rc != CLI_OK) return rc;
     char *probe = NULL;
     size_t len;
-    vc_status s = vc_chat_render(c.m, "[{\"role\":\"user\",\"content\":\"Hello\"}]", 1, &probe, &len, &err);
+    vc_chat_params hello;
+    vc_chat_params_init(&hello);
+    hello.messages_json = "[{\"role\":\"user\",\"content\":\"Hello\"}]";
+    vc_status s = vc_chat_render(c.m, &hello, &probe, &len, &err);
     vc_free(probe);
     if (s != VC_OK && s != VC_E_TEMPLATE) rc = cli_fail_err(&err);            /* no template, or one that is none */
     struct cli_input *in = cli_input_new();

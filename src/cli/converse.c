@@ -65,7 +65,10 @@ void cli_add_message(struct vc_buf *b, const char *role, const char *text, size_
 vc_status cli_chat_ids(const vc_model *m, const char *messages, int32_t **ids, size_t *n, vc_err *err) {
     char *text = NULL;
     size_t len = 0;
-    VC_TRY(vc_chat_render(m, messages, 1, &text, &len, err));
+    vc_chat_params cp;
+    vc_chat_params_init(&cp);
+    cp.messages_json = messages;
+    VC_TRY(vc_chat_render(m, &cp, &text, &len, err));
     vc_status s = vc_tokenize(m, text, len, VC_TOK_PARSE_SPECIAL, ids, n, err);    /* the template writes BOS itself */
     vc_free(text);
     return s;
