@@ -1,0 +1,3 @@
+# gram_*: builder and automaton; schema_*, tag_*: JSON Schema and structural tags.
+set(FILES
+)

@@ -1,0 +1,1 @@
+# gram_*: automaton, regular expressions, GBNF, masks; schema_*: JSON Schema.
