@@ -18,6 +18,7 @@ struct vc_template_limits {
     uint64_t output_bytes;  /* default 64 MiB */
     uint64_t memory_bytes;  /* everything a render allocates; default 256 MiB */
     uint32_t depth;         /* nested nodes, macro calls and values; default 1000 */
+    uint32_t ms;            /* wall-clock time; default 5000, looked at every few thousand steps */
 };
 
 struct vc_template_args {
@@ -44,5 +45,22 @@ vc_status vc_template_render(const struct vc_template *t, const struct vc_templa
 /* Renders with the members of an object as the only variables besides the globals (messages, tools … have no meaning). */
 vc_status vc_template_render_vars(const struct vc_template *t, const json_t *vars, int64_t now,
                                   const struct vc_template_limits *limits, struct vc_buf *out, vc_err *err);
+
+/* ---- what a template reads ---- */
+
+/* Is `name` a variable that the template takes from its caller (as jinja2.meta.find_undeclared_variables)? */
+bool vc_template_uses(const struct vc_template *t, const char *name);
+/* The i-th of these variables in alphabetical order, owned by t; NULL behind the last. */
+const char *vc_template_variable(const struct vc_template *t, size_t i);
+/* Does the text have "developer" or 'developer' in it? Where not, vLLM hands developer messages over as system messages. */
+bool vc_template_knows_developer(const struct vc_template *t);
+
+/* How a message's content is to be given: as one string, or as a list of parts {"type": "text", "text": …}. */
+enum vc_content_format { VC_CONTENT_STRING, VC_CONTENT_PARTS };
+
+/* vLLM's --chat-template-content-format auto: parts where the template has a loop over a message's content, found in the
+ * syntax tree as in vLLM's _detect_content_format; then one user message is rendered in both forms, and where only one of
+ * them gives its text, that form is taken. Renders twice: keep the answer. */
+enum vc_content_format vc_template_content_format(const struct vc_template *t);
 
 #endif
