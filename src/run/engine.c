@@ -46,11 +46,13 @@ static vc_status open_arrays(struct vc_engine *e, vc_err *err) {
     e->failed = calloc(S, 1);
     e->sampler = calloc(e->threads, sizeof *e->sampler);
     e->row = calloc(e->threads, sizeof *e->row);
-    if (!e->ids || !e->out_rows || !e->slots || !e->pos || !e->seq_len || !e->seqs || !e->outs || !e->sampled || !e->results || !e->failed || !e->sampler || !e->row)
+    e->mask = calloc(e->threads, sizeof *e->mask);
+    if (!e->ids || !e->out_rows || !e->slots || !e->pos || !e->seq_len || !e->seqs || !e->outs || !e->sampled || !e->results || !e->failed || !e->sampler || !e->row || !e->mask)
         return vc_fail(err, VC_E_NOMEM, "out of memory for steps of %zu tokens", T);
     for (uint32_t i = 0; i < e->threads; i++) {
         e->row[i] = calloc(V + 64, sizeof(float));
-        if (!e->row[i]) return vc_fail(err, VC_E_NOMEM, "out of memory for a row of %zu logits", V);
+        e->mask[i] = calloc(V / 32 + 1, sizeof **e->mask);
+        if (!e->row[i] || !e->mask[i]) return vc_fail(err, VC_E_NOMEM, "out of memory for a row of %zu logits", V);
         VC_TRY(vc_sampler_new(&e->sampler[i], (uint32_t)V, err));
     }
     return VC_OK;
@@ -104,7 +106,9 @@ void vc_engine_close(struct vc_engine *e) {
     vc_sched_del(e->sched);
     for (uint32_t i = 0; i < e->threads && e->sampler; i++) vc_sampler_del(e->sampler[i]);
     for (uint32_t i = 0; i < e->threads && e->row; i++) free(e->row[i]);
+    for (uint32_t i = 0; i < e->threads && e->mask; i++) free(e->mask[i]);
     vc_net_close(e->net);
+    free(e->mask);
     free(e->ids);
     free(e->out_rows);
     free(e->slots);
@@ -160,6 +164,7 @@ vc_status vc_engine_add(struct vc_engine *e, const struct vc_engine_seq_params *
     struct vc_engine_seq *q = calloc(1, sizeof *q);
     if (!q) return vc_fail(err, VC_E_NOMEM, "out of memory for a sequence");
     q->sampling = p->sampling;
+    q->constraint = p->constraint;
     q->user = p->user;
     q->all_logits = p->all_logits;
     vc_status s = seq_buffers(e, q, p, max_tokens, err);

@@ -5,6 +5,7 @@
 #define VC_RUN_ENGINE_H
 
 #include "model/net.h"
+#include "run/constraint.h"
 #include "run/sample.h"
 #include "run/sched.h"
 
@@ -15,8 +16,8 @@ struct vc_engine_params {
     bool prefix_caching, priority_policy;
 };
 
-/* One sequence to generate (one choice of a request). Everything is copied but `sampling`, which must live until the
- * sequence is finished. */
+/* One sequence to generate (one choice of a request). Everything is copied but `sampling` and `constraint`, which must live
+ * until the sequence is finished. */
 struct vc_engine_seq_params {
     uint64_t id;
     const int32_t *prompt; uint32_t num_prompt;
@@ -24,6 +25,7 @@ struct vc_engine_seq_params {
     uint64_t seed;
     int32_t priority;
     const char *cache_salt;
+    struct vc_constraint *constraint;      /* NULL: none */
     bool all_logits;                       /* the tap sees every position, not only those that sample */
     void *user;
 };

@@ -10,6 +10,7 @@ struct vc_engine_seq {
     struct vc_seq *seq;                    /* the scheduler's until finished, then freed by us */
     struct vc_sample_seq *sample;          /* owned */
     const struct vc_sampling *sampling;    /* borrowed */
+    struct vc_constraint *constraint;      /* borrowed, or NULL */
     vc_logprob *prompt_logprobs;           /* owned, or NULL */
     vc_logprob *logprobs;                  /* owned, room for one token's; NULL without logprobs */
     bool all_logits, prompt_sent, stop_soon;
@@ -31,6 +32,7 @@ struct vc_engine {
     uint32_t threads;
     struct vc_sampler **sampler;           /* owned, one per thread */
     float **row;                           /* owned: one f32 row of logits per thread */
+    uint32_t **mask;                       /* owned: one set of allowed tokens per thread */
 
     /* The step in flight: arrays of max_num_batched_tokens or max_num_seqs. */
     const struct vc_sched_step *step;

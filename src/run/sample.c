@@ -101,17 +101,20 @@ static int32_t draw(struct vc_sampler *s, const struct vc_sample_seq *q, float *
     return (int32_t)vc_gumbel_argmax(x, s->vocab, vc_row_argmax(x, s->vocab), q->seed, index);
 }
 
-vc_status vc_sample_row(struct vc_sampler *s, const struct vc_sample_seq *q, float *logits, const int32_t *output,
-                        uint32_t num_output, struct vc_sampled *out, vc_logprob *logprobs, vc_err *err) {
+vc_status vc_sample_row(struct vc_sampler *s, const struct vc_sample_seq *q, float *logits, const uint32_t *allowed,
+                        const int32_t *output, uint32_t num_output, struct vc_sampled *out, vc_logprob *logprobs, vc_err *err) {
     const struct vc_sampling *p = q->p;
     VC_TRY(check_row(logits, s->vocab, err));
+    for (uint32_t i = 0; allowed && i < s->vocab; i++)
+        if (!(allowed[i / 32] >> i % 32 & 1)) logits[i] = -INFINITY;
     if (p->logprobs >= 0) vc_log_softmax_row(s->filter.exp_sum, logits, s->vocab, s->lp);
     vc_mask_row(p, logits, s->vocab, output, num_output);
     if (p->penalties) vc_penalize(&q->counts, p, logits, s->vocab);
     uint32_t best = vc_row_argmax(logits, s->vocab);
     if (logits[best] == -INFINITY)
         return vc_fail(err, VC_E_INVALID,
-                       "allowed_token_ids, bad_words, min_tokens and logit_bias leave no token to choose");
+                       "%sallowed_token_ids, bad_words, min_tokens and logit_bias leave no token to choose",
+                       allowed ? "the structure asked for and " : "");
     out->token = vc_sampling_greedy(p) ? (int32_t)best : draw(s, q, logits, num_output);
     out->num_logprobs = 0;
     if (p->logprobs >= 0) {

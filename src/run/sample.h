@@ -32,11 +32,12 @@ struct vc_sampled {
     uint32_t num_logprobs;                 /* 0, or 1 + p->logprobs */
 };
 /* Draws the next token from logits[vocab_size], which is overwritten by the processed row. output: the num_output
- * tokens generated so far (all of them pushed). logprobs: room for 1 + p->logprobs entries if p->logprobs >= 0: [0] is
+ * tokens generated so far (all of them pushed). allowed: NULL, or bit i % 32 of allowed[i / 32] set iff token i may be drawn;
+ * the others are -inf before everything else, log-probabilities included, as in vLLM. logprobs: room for 1 + p->logprobs entries if p->logprobs >= 0: [0] is
  * the drawn token, then the best in order; of the raw logits.
  * VC_E_NUMERIC: the row holds a value that is not finite. VC_E_INVALID: the parameters leave no token. */
-vc_status vc_sample_row(struct vc_sampler *s, const struct vc_sample_seq *q, float *logits, const int32_t *output,
-                        uint32_t num_output, struct vc_sampled *out, vc_logprob *logprobs, vc_err *err);
+vc_status vc_sample_row(struct vc_sampler *s, const struct vc_sample_seq *q, float *logits, const uint32_t *allowed,
+                        const int32_t *output, uint32_t num_output, struct vc_sampled *out, vc_logprob *logprobs, vc_err *err);
 
 /* Log-probability and rank of `token` and of the k best under softmax(logits): 1 + k entries as above (prompt
  * logprobs). logits is not changed. VC_E_NUMERIC as above. */

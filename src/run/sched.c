@@ -320,6 +320,15 @@ struct vc_sched_done vc_sched_update(struct vc_sched *s, const int32_t *sampled)
     return (struct vc_sched_done){ s->done, n };
 }
 
+enum vc_finish vc_sched_extend(struct vc_sched *s, struct vc_seq *q, int32_t token) {
+    assert(q->state == VC_SEQ_RUNNING && s->num_items == 0);
+    enum vc_finish f = vc_seq_append(q, token);
+    if (f == VC_FINISH_NONE) return f;
+    running_remove(s, running_index(s, q));
+    end(s, q, f);
+    return f;
+}
+
 bool vc_sched_reset_prefix_cache(struct vc_sched *s) { return vc_kv_reset(s->kv); }
 bool vc_sched_idle(const struct vc_sched *s) { return s->waiting.n + s->num_running == 0; }
 

@@ -134,6 +134,10 @@ const struct vc_sched_step *vc_sched_schedule(struct vc_sched *s);
  * max_tokens, max_model_len), frees the blocks of finished ones. The result is valid until the next call. */
 struct vc_sched_done vc_sched_update(struct vc_sched *s, const int32_t *sampled);
 
+/* Appends an output that needs no sampling (the only one allowed): the next step computes it together with the one before.
+ * q runs; not between schedule and update. The same checks for the end as in update. */
+enum vc_finish vc_sched_extend(struct vc_sched *s, struct vc_seq *q, int32_t token);
+
 bool vc_sched_reset_prefix_cache(struct vc_sched *s);      /* false while blocks are held */
 bool vc_sched_idle(const struct vc_sched *s);              /* nothing waits, nothing runs */
 void vc_sched_get_stats(const struct vc_sched *s, struct vc_sched_stats *out);

@@ -65,8 +65,9 @@ static void one_row(struct vc_engine *e, uint32_t r, uint32_t thread) {
         uint32_t k = (uint32_t)q->sampling->prompt_logprobs;
         st = vc_sample_logprobs(e->sampler[thread], logits, s->tokens[o->pos + 1], k, q->prompt_logprobs + (size_t)(o->pos + 1) * (k + 1), &q->error);
     }
+    const uint32_t *allowed = o->samples && q->constraint && q->constraint->ops->mask(q->constraint, e->mask[thread]) ? e->mask[thread] : NULL;
     if (st == VC_OK && o->samples)
-        st = vc_sample_row(e->sampler[thread], q->sample, logits, s->tokens + s->num_prompt, vc_seq_num_outputs(s), &e->results[o->item], q->logprobs, &q->error);
+        st = vc_sample_row(e->sampler[thread], q->sample, logits, allowed, s->tokens + s->num_prompt, vc_seq_num_outputs(s), &e->results[o->item], q->logprobs, &q->error);
     if (st != VC_OK) e->failed[o->item] = 1;
     else if (o->samples) e->sampled[o->item] = e->results[o->item].token;
 }
@@ -144,14 +145,39 @@ static void report_item(struct vc_engine *e, uint32_t k) {
     e->event(e->event_ctx, &ev);
 }
 
+static void push_token(struct vc_engine_seq *q, int32_t token) {
+    vc_sample_seq_push(q->sample, token);
+    if (q->constraint) q->constraint->ops->accept(q->constraint, token);
+}
+
+/* Jump-forward: where the constraint leaves one token, it is an output without a forward pass of its own. Left to the
+ * sampler where that would have more to say: log-probabilities, or lists that may forbid the token. */
+static void jump(struct vc_engine *e, struct vc_seq *s) {
+    struct vc_engine_seq *q = s->user;
+    const struct vc_sampling *p = q->sampling;
+    bool plain = p->logprobs < 0 && !p->num_allowed_ids && !p->num_bad_words && !p->num_logit_bias && !p->min_tokens && !q->all_logits;
+    if (!q->constraint || !plain || vc_seq_num_outputs(s) == 0) return;
+    while (s->state == VC_SEQ_RUNNING && !q->stop_soon) {
+        int32_t token = q->constraint->ops->forced(q->constraint);
+        if (token < 0) return;
+        push_token(q, token);
+        enum vc_finish f = vc_sched_extend(e->sched, s, token);
+        struct vc_engine_event ev = { .user = q->user, .token = token, .stop_token = s->stop_token, .finish = f, .num_cached = (uint32_t)VC_MAX(s->num_cached, 0) };
+        e->event(e->event_ctx, &ev);
+    }
+}
+
 static void report(struct vc_engine *e) {
     for (uint32_t k = 0; k < e->step->num_items; k++) {
         struct vc_engine_seq *q = e->step->items[k].seq->user;
         if (e->failed[k]) vc_sched_finish(e->sched, q->seq, VC_FINISH_ERROR);
-        else if (e->sampled[k] >= 0) vc_sample_seq_push(q->sample, e->sampled[k]);
+        else if (e->sampled[k] >= 0) push_token(q, e->sampled[k]);
     }
     vc_sched_update(e->sched, e->sampled);
-    for (uint32_t k = 0; k < e->step->num_items; k++) report_item(e, k);
+    for (uint32_t k = 0; k < e->step->num_items; k++) {
+        report_item(e, k);
+        jump(e, e->step->items[k].seq);
+    }
     /* Those that ended in this step, by themselves, by an error, or because a stop string was seen just now. */
     for (uint32_t k = 0; k < e->step->num_items; k++) {
         struct vc_seq *s = e->step->items[k].seq;

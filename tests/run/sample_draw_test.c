@@ -197,8 +197,8 @@ static void independent(void **state) {
         fill(x, V, &rng, 1.5, false);
         memcpy(y, x, sizeof x);
         assert_int_equal(vc_sampler_new(&b, V, NULL), VC_OK);
-        assert_int_equal(vc_sample_row(a, q, x, out, i, &ra, la, NULL), VC_OK);
-        assert_int_equal(vc_sample_row(b, q, y, out, i, &rb, lb, NULL), VC_OK);
+        assert_int_equal(vc_sample_row(a, q, x, NULL, out, i, &ra, la, NULL), VC_OK);
+        assert_int_equal(vc_sample_row(b, q, y, NULL, out, i, &rb, lb, NULL), VC_OK);
         assert_int_equal(ra.token, rb.token);
         assert_memory_equal(la, lb, sizeof la);
         assert_memory_equal(x, y, sizeof x);
@@ -237,10 +237,10 @@ static void bad_rows(void **state) {
     assert_int_equal(vc_sample_seq_new(&q, p, 0, NULL, 0, 4, 40, NULL), VC_OK);
     assert_int_equal(vc_sampler_new(&s, 40, NULL), VC_OK);
     float x[40] = { 0 };
-    assert_int_equal(vc_sample_row(s, q, x, NULL, 0, &r, NULL, &err), VC_E_INVALID);
+    assert_int_equal(vc_sample_row(s, q, x, NULL, NULL, 0, &r, NULL, &err), VC_E_INVALID);
     memset(x, 0, sizeof x);
     x[39] = NAN;
-    assert_int_equal(vc_sample_row(s, q, x, NULL, 0, &r, NULL, &err), VC_E_NUMERIC);
+    assert_int_equal(vc_sample_row(s, q, x, NULL, NULL, 0, &r, NULL, &err), VC_E_NUMERIC);
     assert_non_null(strstr(err.text, "token 39"));
     x[39] = INFINITY;
     vc_logprob lp[2];

@@ -166,7 +166,7 @@ static unsigned one_case(const json_t *c, struct vc_sampler *s, uint32_t vocab, 
     memcpy(x, raw, sizeof x);
     check_logprobs(name, s, raw, c, worst_lp);
     struct vc_sampled got;
-    if (vc_sample_row(s, q, x, output, no, &got, NULL, &err)) fail_msg("%s: %s", name, err.text);
+    if (vc_sample_row(s, q, x, NULL, output, no, &got, NULL, &err)) fail_msg("%s: %s", name, err.text);
     unhex(str(c, "processed_logits"), want);
     unsigned freed = check_row(name, raw, x, want, vocab);
     if (vc_row_argmax(x, vocab) != (uint32_t)json_integer_value(json_object_get(c, "argmax")))
