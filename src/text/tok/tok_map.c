@@ -3,23 +3,23 @@
 
 #include <stdlib.h>
 
-static uint64_t slots_for(size_t n) {
-    uint64_t k = 16;
-    while (k < (uint64_t)n * 2) k *= 2;
-    return k;
-}
+static uint64_t slots_for(size_t n) { return 16 + (uint64_t)n + (uint64_t)n / 2; }
 
 bool vc_text_map_init(struct vc_text_map *m, size_t n) {
     uint64_t k = slots_for(n);
-    *m = (struct vc_text_map){ .slot = calloc(k, sizeof *m->slot), .mask = k - 1 };
+    *m = (struct vc_text_map){ .slot = k <= UINT32_MAX ? calloc(k, sizeof *m->slot) : NULL, .slots = k };
     return m->slot != NULL;
 }
+
+static bool text_map_put(struct vc_text_map *m, const char *p, size_t n, int32_t id, int32_t *old, uint64_t h);
 
 static bool text_map_grow(struct vc_text_map *m) {
     struct vc_text_map big;
     if (!vc_text_map_init(&big, m->n * 2 + 16)) return false;
-    for (uint64_t i = 0; m->slot && i <= m->mask; i++) {
-        if (m->slot[i].key.p) vc_text_map_add(&big, m->slot[i].key.p, m->slot[i].key.n, m->slot[i].id, NULL);
+    for (uint64_t i = 0; m->slot && i < m->slots; i++) {
+        const struct vc_text_slot *s = &m->slot[i];
+        size_t n = s->n_tag & VC_TEXT_KEY_MAX;
+        if (s->p) text_map_put(&big, s->p, n, s->id, NULL, vc_text_hash(s->p, n));
     }
     free(m->slot);
     *m = big;
@@ -27,16 +27,18 @@ static bool text_map_grow(struct vc_text_map *m) {
 }
 
 static bool text_map_put(struct vc_text_map *m, const char *p, size_t n, int32_t id, int32_t *old, uint64_t h) {
-    if ((!m->slot || m->n + 1 > (m->mask + 1) / 2) && !text_map_grow(m)) return false;
-    uint64_t i = h & m->mask;
-    for (; m->slot[i].key.p; i = (i + 1) & m->mask) {
+    if (n > VC_TEXT_KEY_MAX) return false;
+    if ((!m->slot || slots_for(m->n + 1) > m->slots) && !text_map_grow(m)) return false;
+    uint32_t n_tag = vc_text_n_tag(n, h);
+    uint64_t i = vc_map_at(h, m->slots);
+    for (; m->slot[i].p; i = i + 1 < m->slots ? i + 1 : 0) {
         struct vc_text_slot *s = &m->slot[i];
-        if (s->tag == (uint32_t)(h >> 32) && s->key.n == n && !memcmp(s->key.p, p, n)) {
+        if (s->n_tag == n_tag && !memcmp(s->p, p, n)) {
             if (old) *old = s->id;
             return true;
         }
     }
-    m->slot[i] = (struct vc_text_slot){ (uint32_t)(h >> 32), id, { p, n } };
+    m->slot[i] = (struct vc_text_slot){ p, n_tag, id };
     m->n++;
     return true;
 }
@@ -56,7 +58,7 @@ bool vc_text_map_add_all(struct vc_text_map *m, const vc_str *keys, size_t n) {
         }
         if (i >= n) continue;
         h[i % AHEAD] = vc_text_hash(keys[i].p, keys[i].n);
-        if (m->slot) VC_PREFETCH(&m->slot[h[i % AHEAD] & m->mask]);
+        if (m->slot) VC_PREFETCH(&m->slot[vc_map_at(h[i % AHEAD], m->slots)]);
     }
     return true;
 }
@@ -68,15 +70,14 @@ void vc_text_map_free(struct vc_text_map *m) {
 
 bool vc_pair_map_init(struct vc_pair_map *m, size_t n) {
     uint64_t k = slots_for(n);
-    *m = (struct vc_pair_map){ .slot = malloc(k * sizeof *m->slot), .mask = k - 1 };
+    *m = (struct vc_pair_map){ .slot = k <= UINT32_MAX ? malloc(k * sizeof *m->slot) : NULL, .slots = k };
     if (m->slot) memset(m->slot, 0xFF, k * sizeof *m->slot);
     return m->slot != NULL;
 }
 
 void vc_pair_map_add(struct vc_pair_map *m, int32_t a, int32_t b, uint32_t rank, int32_t id, bool replace) {
-    uint64_t h = ((uint64_t)(uint32_t)a << 32 | (uint32_t)b) * 0x9E3779B97F4A7C15u, i;
-    h ^= h >> 32;
-    for (i = h & m->mask; m->slot[i].a >= 0; i = (i + 1) & m->mask) {
+    uint64_t i = vc_map_at(vc_pair_hash(a, b), m->slots);
+    for (; m->slot[i].a >= 0; i = i + 1 < m->slots ? i + 1 : 0) {
         if (m->slot[i].a == a && m->slot[i].b == b) {
             if (replace) m->slot[i] = (struct vc_pair_slot){ a, b, rank, id };
             return;

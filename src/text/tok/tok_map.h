@@ -24,20 +24,28 @@ static inline uint64_t vc_text_hash(const char *p, size_t n) {
     return vc_mix64(h ^ w);
 }
 
-struct vc_text_slot { uint32_t tag; int32_t id; vc_str key; };   /* key.p NULL: free */
-struct vc_text_map { struct vc_text_slot *slot; uint64_t mask; size_t n; };
+/* Open addressing, at most two thirds full; a slot is 16 bytes: a vocabulary has hundreds of thousands. n_tag: the
+ * key's length below, eight bits of its hash above. */
+enum { VC_TEXT_KEY_BITS = 24, VC_TEXT_KEY_MAX = (1 << VC_TEXT_KEY_BITS) - 1 };
+struct vc_text_slot { const char *p; uint32_t n_tag; int32_t id; };   /* p NULL: free */
+struct vc_text_map { struct vc_text_slot *slot; uint64_t slots; size_t n; };
 bool vc_text_map_init(struct vc_text_map *m, size_t n);          /* room for n keys */
-/* False when memory is short. An equal key keeps its first id, *old (may be NULL) tells it (else -1). */
+/* False when memory is short or the key longer than VC_TEXT_KEY_MAX. An equal key keeps its first id, *old (may be NULL)
+ * tells it (else -1). */
 bool vc_text_map_add(struct vc_text_map *m, const char *p, size_t n, int32_t id, int32_t *old);
 /* Adds keys[i] → i for all that are not empty; faster than one by one, since the slots of later keys are fetched ahead. */
 bool vc_text_map_add_all(struct vc_text_map *m, const vc_str *keys, size_t n);
 void vc_text_map_free(struct vc_text_map *m);
+/* First slot of a hash: its high half scaled to the table, so that any number of slots will do. */
+static inline uint64_t vc_map_at(uint64_t h, uint64_t slots) { return (h >> 32) * slots >> 32; }
+static inline uint32_t vc_text_n_tag(size_t n, uint64_t h) { return (uint32_t)n | (uint32_t)(h & 0xFF) << VC_TEXT_KEY_BITS; }
 static inline int32_t vc_text_map_find_hashed(const struct vc_text_map *m, const char *p, size_t n, uint64_t h) {
-    if (!m->slot) return -1;
-    for (uint64_t i = h & m->mask;; i = (i + 1) & m->mask) {
+    if (!m->slot || n > VC_TEXT_KEY_MAX) return -1;
+    uint32_t n_tag = vc_text_n_tag(n, h);
+    for (uint64_t i = vc_map_at(h, m->slots);; i = i + 1 < m->slots ? i + 1 : 0) {
         const struct vc_text_slot *s = &m->slot[i];
-        if (!s->key.p) return -1;
-        if (s->tag == (uint32_t)(h >> 32) && s->key.n == n && !memcmp(s->key.p, p, n)) return s->id;
+        if (!s->p) return -1;
+        if (s->n_tag == n_tag && !memcmp(s->p, p, n)) return s->id;
     }
 }
 static inline int32_t vc_text_map_find(const struct vc_text_map *m, const char *p, size_t n) {
@@ -45,15 +53,14 @@ static inline int32_t vc_text_map_find(const struct vc_text_map *m, const char *
 }
 
 struct vc_pair_slot { int32_t a, b; uint32_t rank; int32_t id; };   /* a < 0: free */
-struct vc_pair_map { struct vc_pair_slot *slot; uint64_t mask; size_t n; };
+struct vc_pair_map { struct vc_pair_slot *slot; uint64_t slots; size_t n; };
 bool vc_pair_map_init(struct vc_pair_map *m, size_t n);
 void vc_pair_map_add(struct vc_pair_map *m, int32_t a, int32_t b, uint32_t rank, int32_t id, bool replace);   /* at most n of init */
 void vc_pair_map_free(struct vc_pair_map *m);
+static inline uint64_t vc_pair_hash(int32_t a, int32_t b) { return ((uint64_t)(uint32_t)a << 32 | (uint32_t)b) * 0x9E3779B97F4A7C15u; }
 static inline const struct vc_pair_slot *vc_pair_map_find(const struct vc_pair_map *m, int32_t a, int32_t b) {
     if (!m->slot) return NULL;
-    uint64_t h = ((uint64_t)(uint32_t)a << 32 | (uint32_t)b) * 0x9E3779B97F4A7C15u;
-    h ^= h >> 32;
-    for (uint64_t i = h & m->mask;; i = (i + 1) & m->mask) {
+    for (uint64_t i = vc_map_at(vc_pair_hash(a, b), m->slots);; i = i + 1 < m->slots ? i + 1 : 0) {
         const struct vc_pair_slot *s = &m->slot[i];
         if (s->a == a && s->b == b) return s;
         if (s->a < 0) return NULL;
