@@ -251,6 +251,7 @@ typedef struct vc_stats {
     double kv_usage;                     /* 0 … 1 */
     uint64_t steps, prompt_tokens, generated_tokens, preemptions, prefix_queries, prefix_hits;
     double step_seconds;                 /* spent in steps */
+    double step_age;                     /* seconds since the step that runs now began; 0: none runs */
 } vc_stats;
 VC_API vc_status vc_get_stats(const vc_model *m, vc_stats *s);
 VC_API vc_status vc_reset_prefix_cache(vc_model *m);

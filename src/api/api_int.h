@@ -73,6 +73,8 @@ struct vc_model {
     bool threaded, quit, any_cancelled;
     uint64_t steps, prompt_tokens, generated_tokens;
     double step_seconds;
+    double step_began;                     /* under lock: 0 between steps */
+    vc_stats stats;                        /* under lock: as of the end of the last step */
     vc_err step_error;
 };
 

@@ -6,15 +6,31 @@
 #include "api/api_int.h"
 #include "base/clock.h"
 
+/* What vc_get_stats tells until the next step has ended. */
+static void publish(struct vc_model *m) {
+    struct vc_sched_stats e;
+    vc_engine_stats(m->engine, &e);
+    pthread_mutex_lock(&m->lock);
+    m->step_began = 0;
+    m->stats = (vc_stats){ .running = e.running, .waiting = e.waiting, .kv_usage = e.kv_usage, .steps = m->steps, .prompt_tokens = m->prompt_tokens,
+                           .generated_tokens = m->generated_tokens, .preemptions = e.preemptions, .prefix_queries = e.prefix.queries + e.prefix_resumed.queries,
+                           .prefix_hits = e.prefix.hits + e.prefix_resumed.hits, .step_seconds = m->step_seconds };
+    pthread_mutex_unlock(&m->lock);
+}
+
 /* One step under engine_lock. VC_E_DONE: nothing runs or waits. */
 static vc_status step_locked(struct vc_model *m, vc_err *err) {
-    api_admit(m);
     double t0 = vc_now();
+    pthread_mutex_lock(&m->lock);
+    m->step_began = t0;
+    pthread_mutex_unlock(&m->lock);
+    api_admit(m);
     vc_status s = vc_engine_step(m->engine, err);
     if (s == VC_OK) {
         m->steps++;
         m->step_seconds += vc_now() - t0;
     }
+    publish(m);
     return s;
 }
 

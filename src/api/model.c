@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "api/api_int.h"
+#include "base/clock.h"
 
 void vc_model_params_init(vc_model_params *p) {
     *p = (vc_model_params){ .struct_size = sizeof *p, .max_num_seqs = 256, .max_num_batched_tokens = 2048, .block_size = 16, .enable_prefix_caching = 1 };
@@ -121,15 +122,14 @@ vc_status vc_model_get_info(const vc_model *m, vc_model_info *info) {
 }
 
 vc_status vc_get_stats(const vc_model *cm, vc_stats *s) {
-    struct vc_model *m = (struct vc_model *)(uintptr_t)cm;      /* the locks are not part of what is const */
+    struct vc_model *m = (struct vc_model *)(uintptr_t)cm;      /* the lock is not part of what is const */
     if (s->struct_size != sizeof *s) return VC_E_INVALID;
-    struct vc_sched_stats e;
-    pthread_mutex_lock(&m->engine_lock);
-    vc_engine_stats(m->engine, &e);
-    *s = (vc_stats){ .struct_size = sizeof *s, .running = e.running, .waiting = e.waiting, .kv_usage = e.kv_usage, .steps = m->steps, .prompt_tokens = m->prompt_tokens,
-                     .generated_tokens = m->generated_tokens, .preemptions = e.preemptions, .prefix_queries = e.prefix.queries + e.prefix_resumed.queries,
-                     .prefix_hits = e.prefix.hits + e.prefix_resumed.hits, .step_seconds = m->step_seconds };
-    pthread_mutex_unlock(&m->engine_lock);
+    pthread_mutex_lock(&m->lock);                               /* never engine_lock: a step may take seconds */
+    *s = m->stats;
+    s->step_age = m->step_began > 0 ? vc_now() - m->step_began : 0;
+    for (const struct api_request *r = m->pending; r; r = r->next) s->waiting += r->sampling->n;
+    pthread_mutex_unlock(&m->lock);
+    s->struct_size = sizeof *s;
     return VC_OK;
 }
 
