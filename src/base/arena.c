@@ -4,6 +4,9 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#if defined(__GLIBC__)
+#include <malloc.h>
+#endif
 
 struct vc_arena_block {
     struct vc_arena_block *next;
@@ -70,4 +73,10 @@ void vc_arena_free(struct vc_arena *a) {
         free(b);
     }
     *a = (struct vc_arena){ 0 };
+}
+
+void vc_heap_trim(void) {
+#if defined(__GLIBC__)
+    malloc_trim(0);
+#endif
 }

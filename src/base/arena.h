@@ -21,6 +21,9 @@ char *vc_arena_strndup(struct vc_arena *a, const char *s, size_t n);    /* adds 
 char *vc_arena_strdup(struct vc_arena *a, const char *s);
 void vc_arena_free(struct vc_arena *a);
 
+/* Gives the free pages of malloc's heap back to the system, where it can: after work that freed much. */
+void vc_heap_trim(void);
+
 #define VC_NEW(a, type) ((type *)vc_arena_zalloc((a), sizeof(type)))
 #define VC_NEW_ARRAY(a, type, n) ((type *)vc_arena_array((a), (n), sizeof(type)))
 

@@ -32,18 +32,24 @@ void vc_tokenizer_close(struct vc_tokenizer *t);    /* NULL is allowed */
 enum { VC_ENC_ADD_SPECIAL = 1, VC_ENC_PARSE_SPECIAL = 2 };
 
 /* A growing list of ids, zero-initialised by its owner. With with_offsets set before encoding, start[i] and end[i]
- * are the bytes of the text that token i stands for, widened to whole characters; 0, 0 for tokens that were added. */
+ * are the bytes of the text that token i stands for, widened to whole characters; 0, 0 for tokens that were added. With
+ * with_types, type[i] is the segment (token type) of token i, and VC_IDS_ADDED where it stands for no text. */
+enum { VC_IDS_ADDED = 128 };
 struct vc_ids {
     int32_t *v;
     size_t n, cap;
     uint32_t *start, *end;    /* same capacity; only with offsets */
-    bool with_offsets, failed;
+    uint8_t *type;            /* same capacity; only with types */
+    bool with_offsets, with_types, failed;
 };
 bool vc_ids_push(struct vc_ids *ids, int32_t id, uint32_t start, uint32_t end);
 void vc_ids_free(struct vc_ids *ids);
 
 /* Appends the ids of text[0 … n) to out. */
 vc_status vc_tok_encode(const struct vc_tokenizer *t, const char *text, size_t n, int flags, struct vc_ids *out, vc_err *err);
+/* Two texts by the pair template of the tokenizer (one after the other where it has none). Offsets are those of the text
+ * that the token is from. */
+vc_status vc_tok_encode_pair(const struct vc_tokenizer *t, const vc_str text[2], int flags, struct vc_ids *out, vc_err *err);
 /* Appends the text of ids to out, always valid UTF-8: bytes that form no character become U+FFFD. */
 vc_status vc_tok_decode(const struct vc_tokenizer *t, const int32_t *ids, size_t n, bool skip_special, struct vc_buf *out, vc_err *err);
 
@@ -71,7 +77,11 @@ bool vc_tok_is_special(const struct vc_tokenizer *t, int32_t id);
 int32_t vc_tok_find(const struct vc_tokenizer *t, const char *text, size_t n);    /* by vocabulary spelling; -1: none */
 /* Appends the bytes that the token stands for in running text (" the"); may be a part of a character. */
 vc_status vc_tok_piece(const struct vc_tokenizer *t, int32_t id, struct vc_buf *out, vc_err *err);
+/* Whether special tokens in a text are looked for by the library that the format comes from. SentencePiece and Tekken never
+ * do; a chat template's text still needs VC_ENC_PARSE_SPECIAL. */
+bool vc_tok_parses_special(const struct vc_tokenizer *t);
 const char *vc_tok_chat_template(const struct vc_tokenizer *t);       /* NULL: none */
-const char *vc_tok_kind(const struct vc_tokenizer *t);                /* "bpe", "byte-level bpe", "sentencepiece bpe" */
+/* "bpe", "byte-level bpe", "sentencepiece bpe", "unigram", "wordpiece", "word level", "rwkv", "plamo2" */
+const char *vc_tok_kind(const struct vc_tokenizer *t);
 
 #endif

@@ -231,3 +231,46 @@ size_t tok_check_hf(const struct vc_tokenizer *t, const char *golden, const char
 size_t tok_check_llama(const struct vc_tokenizer *t, const char *golden, const char *name, const char *const *skip) {
     return check(t, golden, name, skip, false, false);
 }
+
+static bool same_pair(const json_t *r, const struct vc_ids *got) {
+    const json_t *type = json_object_get(r, "type_ids"), *mask = json_object_get(r, "special_mask");
+    bool ok = same_ids(json_object_get(r, "ids"), got);
+    for (size_t i = 0; ok && i < got->n; i++) {
+        ok = json_integer_value(json_array_get(type, i)) == (got->type[i] & ~VC_IDS_ADDED);
+        ok = ok && (json_integer_value(json_array_get(mask, i)) == 1) == ((got->type[i] & VC_IDS_ADDED) != 0);
+    }
+    return ok;
+}
+
+bool tok_check_pairs(const char *golden, size_t *equal, size_t *total, size_t *absent) {
+    struct lines l = { .f = fopen(golden, "rb") };
+    struct vc_tokenizer *t = NULL;
+    char have[64] = "";
+    if (!l.f) return false;
+    for (json_t *r; (r = next_line(&l)); json_decref(r)) {
+        const char *name = json_string_value(json_object_get(r, "name"));
+        vc_err err = VC_ERR_INIT;
+        if (strcmp(name, have)) {
+            char rel[256];
+            snprintf(have, sizeof have, "%s", name);
+            snprintf(rel, sizeof rel, "tokenizers/trained/%s/tokenizer.json", name);
+            vc_tokenizer_close(t);
+            t = NULL;
+            const char *path = vc_golden(rel);
+            if (path) assert_int_equal(vc_tokenizer_open(&t, path, &err), VC_OK);
+        }
+        if (!t) { (*absent)++; continue; }
+        const json_t *a = json_object_get(r, "a"), *b = json_object_get(r, "b");
+        vc_str text[2] = { { json_string_value(a), json_string_length(a) }, { json_string_value(b), json_string_length(b) } };
+        struct vc_ids got = { .with_types = true };
+        vc_status s = vc_tok_encode_pair(t, text, VC_ENC_ADD_SPECIAL | VC_ENC_PARSE_SPECIAL, &got, &err);
+        bool ok = s == VC_OK && same_pair(r, &got);
+        if (!ok && *total - *equal < MAX_SHOWN) printf("  %s: pair \"%s\" \"%s\" %s\n", name, text[0].p, text[1].p, err.text);
+        *equal += ok;
+        (*total)++;
+        vc_ids_free(&got);
+    }
+    vc_tokenizer_close(t);
+    lines_close(&l);
+    return true;
+}

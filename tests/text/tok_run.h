@@ -15,5 +15,7 @@ const struct tok_string *tok_strings(size_t *n);
  * offsets false: those are not compared. Prints "NAME: equal/total" and returns the number of records that differ. */
 size_t tok_check_hf(const struct vc_tokenizer *t, const char *golden, const char *name, const char *const *skip, bool offsets);
 size_t tok_check_llama(const struct vc_tokenizer *t, const char *golden, const char *name, const char *const *skip);
+/* The lines of pairs.jsonl; tokenizers that are not on this machine count as absent. */
+bool tok_check_pairs(const char *golden, size_t *equal, size_t *total, size_t *absent);
 
 #endif

@@ -10,11 +10,7 @@
 enum { SHORT_WORD = 24 };
 static const char UNDER[] = "\xE2\x96\x81";    /* U+2581 */
 
-static bool push_sym(struct vc_tok_scratch *s, int32_t id, size_t len) {
-    if (!vc_tok_grow(s, &s->sym, &s->cap_sym, s->num_sym + 1, sizeof *s->sym)) return false;
-    s->sym[s->num_sym++] = (struct vc_tok_sym){ .id = id, .len = (uint32_t)len };
-    return true;
-}
+static void push_sym(struct vc_tok_scratch *s, int32_t id, size_t len) { vc_tok_push_sym(s, id, 0, len); }    /* `at` comes last */
 
 /* ---- first symbols -------------------------------------------------------------------------------------------- */
 
@@ -220,10 +216,8 @@ static void spm_word(const struct vc_tokenizer *t, struct vc_tok_scratch *s, con
     for (size_t i = 0; i < s->num_sym; i++) s->sym[i].id = vc_text_map_find(t->bpe.map, w + s->sym[i].id, s->sym[i].len);
 }
 
-vc_status vc_tok_model_word(const struct vc_tokenizer *t, struct vc_tok_scratch *s, const char *w, size_t n, vc_err *err) {
+void vc_tok_bpe_word(const struct vc_tokenizer *t, struct vc_tok_scratch *s, const char *w, size_t n) {
     const struct vc_tok_bpe *b = &t->bpe;
-    s->num_sym = 0;
-    if (n > INT32_MAX / 2) return vc_fail(err, VC_E_TOO_LONG, "tokenizer: a word of %zu bytes", n);
     if (t->model == VC_MODEL_SPM) {
         spm_word(t, s, w, n);
     } else {
@@ -240,8 +234,8 @@ vc_status vc_tok_model_word(const struct vc_tokenizer *t, struct vc_tok_scratch 
         }
     }
     if (b->pieces_by_byte && !s->failed) symbols_to_tokens(t, s, w);
-    if (s->failed) return vc_fail(err, VC_E_NOMEM, "tokenizer: out of memory");
-    return VC_OK;
+    uint32_t at = 0;
+    for (size_t i = 0; i < s->num_sym; at += s->sym[i++].len) s->sym[i].at = at;
 }
 
 /* ---- tables --------------------------------------------------------------------------------------------------- */

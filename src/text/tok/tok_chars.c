@@ -12,16 +12,20 @@ struct later { char cat[3]; uint32_t first, last; };
 static const struct later later[] = {
 #define LATER(c, a, b) { #c, a, b },
 #define PUNCT(a, b)
+#define MN(a, b)
 #include "text/tok/tok_unicode.def"
 #undef LATER
 #undef PUNCT
+#undef MN
 };
 static const struct range punct_later[] = {
 #define LATER(c, a, b)
 #define PUNCT(a, b) { a, b },
+#define MN(a, b)
 #include "text/tok/tok_unicode.def"
 #undef LATER
 #undef PUNCT
+#undef MN
 };
 
 /* The category of Unicode 16, whatever the library's version is. */
@@ -76,13 +80,24 @@ bool vc_chr_mark(uint32_t cp) {
     return c == UTF8PROC_CATEGORY_MN || c == UTF8PROC_CATEGORY_MC || c == UTF8PROC_CATEGORY_ME;
 }
 
+bool vc_chr_control(uint32_t cp) {
+    utf8proc_category_t c = category(cp);
+    return c == UTF8PROC_CATEGORY_CC || c == UTF8PROC_CATEGORY_CF || c == UTF8PROC_CATEGORY_CO || c == UTF8PROC_CATEGORY_CS;
+}
+
+bool vc_chr_wpm(uint32_t cp) {
+    if (cp < 0x80) return (cp >= 33 && cp <= 47) || (cp >= 58 && cp <= 64) || (cp >= 91 && cp <= 96) || (cp >= 123 && cp <= 126);
+    utf8proc_category_t c = category(cp);
+    return (c >= UTF8PROC_CATEGORY_PC && c <= UTF8PROC_CATEGORY_PO) || vc_chr_han(cp);
+}
+
 bool vc_chr_word(uint32_t cp) {
     if (cp < 0x80) return cp == '_' || (cp >= '0' && cp <= '9') || ((cp | 32) >= 'a' && (cp | 32) <= 'z');
     utf8proc_category_t c = category(cp);
     if (c >= UTF8PROC_CATEGORY_LU && c <= UTF8PROC_CATEGORY_ND) return true;    /* L*, M*, Nd */
     if (c == UTF8PROC_CATEGORY_NL || c == UTF8PROC_CATEGORY_PC) return true;
-    return (cp >= 0x24B6 && cp <= 0x24E9) || (cp >= 0x1F130 && cp <= 0x1F149) || (cp >= 0x1F150 && cp <= 0x1F169) ||
-           (cp >= 0x1F170 && cp <= 0x1F189);                                    /* Other_Alphabetic symbols */
+    return cp == 0x200C || cp == 0x200D || (cp >= 0x24B6 && cp <= 0x24E9) || (cp >= 0x1F130 && cp <= 0x1F149) || (cp >= 0x1F150 && cp <= 0x1F169) ||
+           (cp >= 0x1F170 && cp <= 0x1F189);                                    /* Join_Control, Other_Alphabetic symbols */
 }
 
 size_t vc_chr_put(char dst[4], uint32_t cp) {

@@ -11,8 +11,11 @@
 bool vc_chr_space(uint32_t cp);        /* White_Space */
 bool vc_chr_numeric(uint32_t cp);      /* Nd, Nl, No */
 bool vc_chr_punct(uint32_t cp);        /* P* of Unicode 9, as the tokenizers crate, and the ASCII signs $+<=>^`|~ */
-bool vc_chr_word(uint32_t cp);         /* \w of Unicode regular expressions: Alphabetic, M, Nd, Pc */
+bool vc_chr_word(uint32_t cp);         /* \w of UTS #18, as Rust's regex crate: Alphabetic, M, Nd, Pc, Join_Control */
 bool vc_chr_mark(uint32_t cp);         /* M* */
+bool vc_chr_control(uint32_t cp);      /* Cc, Cf, Co, Cs */
+bool vc_chr_han(uint32_t cp);          /* what BertNormalizer puts spaces around */
+bool vc_chr_wpm(uint32_t cp);          /* what is a word of its own in llama.cpp's WordPiece: P*, ASCII signs, Han */
 bool vc_chr_ascii_space(uint32_t cp);  /* C's isspace */
 uint32_t vc_chr_lower(uint32_t cp);    /* simple lower case */
 struct vc_buf;

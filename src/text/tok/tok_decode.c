@@ -139,6 +139,63 @@ static void metaspace(const struct vc_tok_dec *d, vc_str w, bool first, struct v
     }
 }
 
+/* Appends what cleanup() of the tokenizers crate's decoders/wordpiece.rs makes of out[from …): replacements one after the other. */
+static void cleanup(struct vc_buf *out, size_t from) {
+    static const struct { const char *from, *to; } rules[] = {
+        { " .", "." }, { " ?", "?" }, { " !", "!" }, { " ,", "," }, { " ' ", "'" }, { " n't", "n't" }, { " 'm", "'m" }, { " do not", " don't" },
+        { " 's", "'s" }, { " 've", "'ve" }, { " 're", "'re" },
+    };
+    for (size_t k = 0; k < VC_ARRAY_LEN(rules) && !out->failed; k++) {
+        size_t a = strlen(rules[k].from), b = strlen(rules[k].to), n = from;    /* no rule makes a text longer */
+        for (size_t i = from; i < out->n;) {
+            bool hit = out->n - i >= a && !memcmp(out->p + i, rules[k].from, a);
+            if (hit) memcpy(out->p + n, rules[k].to, b);
+            else out->p[n] = out->p[i];
+            i += hit ? a : 1;
+            n += hit ? b : 1;
+        }
+        out->n = n;
+    }
+}
+
+static void word_piece(const struct vc_tok_dec *d, vc_str w, bool first, struct vc_buf *out) {
+    size_t from = out->n;
+    bool continues = w.n >= d->text.n && !memcmp(w.p, d->text.p, d->text.n);
+    if (first) vc_buf_add(out, w.p, w.n);
+    else if (continues) vc_buf_add(out, w.p + d->text.n, w.n - d->text.n);
+    else {
+        vc_buf_addc(out, ' ');
+        vc_buf_add(out, w.p, w.n);
+    }
+    if (d->cleanup) cleanup(out, from);
+}
+
+static void add_replaced(struct vc_buf *out, vc_str w, vc_str what, const char *by) {
+    for (size_t i = 0; i < w.n;) {
+        bool hit = what.n && w.n - i >= what.n && !memcmp(w.p + i, what.p, what.n);
+        if (hit) vc_buf_adds(out, by);
+        else vc_buf_addc(out, w.p[i]);
+        i += hit ? what.n : 1;
+    }
+}
+
+/* Connectionist temporal classification: repeats and pads vanish. */
+static void ctc(const struct vc_tok_dec *d, const struct texts *in, struct texts *out) {
+    struct vc_buf t = { 0 };
+    for (size_t i = 0; i < in->n; i++) {
+        vc_str w = text_at(in, i), before = i ? text_at(in, i - 1) : (vc_str){ "", 0 };
+        if (i && vc_str_eq(w, before)) continue;
+        t.n = 0;
+        add_replaced(&t, w, d->text, "");
+        if (d->cleanup) cleanup(&t, 0);
+        size_t from = out->b.n;
+        add_replaced(&out->b, (vc_str){ t.p ? t.p : "", t.n }, d->cleanup ? d->delimiter : (vc_str){ "", 0 }, " ");
+        if (out->b.n > from) text_end(out);
+    }
+    out->failed |= t.failed;
+    vc_buf_free(&t);
+}
+
 static vc_status each(struct vc_tok_scratch *s, const struct vc_tok_dec *d, const struct texts *in, struct texts *out, vc_err *err) {
     for (size_t i = 0; i < in->n; i++) {
         vc_str w = text_at(in, i);
@@ -149,6 +206,8 @@ static vc_status each(struct vc_tok_scratch *s, const struct vc_tok_dec *d, cons
             strip_text(d, w, &out->b);
         } else if (d->kind == VC_DEC_METASPACE) {
             metaspace(d, w, i == 0, &out->b);
+        } else if (d->kind == VC_DEC_WORDPIECE) {
+            word_piece(d, w, i == 0, &out->b);
         } else {    /* SUFFIX: every occurrence, a space instead but in the last token */
             for (size_t j = 0; j < w.n;) {
                 bool hit = d->text.n && w.n - j >= d->text.n && !memcmp(w.p + j, d->text.p, d->text.n);
@@ -170,6 +229,7 @@ static vc_status chain(const struct vc_tokenizer *t, struct texts *x, vc_err *er
         struct texts y = { 0 };
         if (d->kind == VC_DEC_BYTELEVEL) byte_level(x, &y);
         else if (d->kind == VC_DEC_BYTEFALLBACK) byte_fallback(x, &y);
+        else if (d->kind == VC_DEC_CTC) ctc(d, x, &y);
         else if (d->kind == VC_DEC_FUSE) {
             vc_buf_add(&y.b, x->b.p ? x->b.p : "", x->b.n);
             text_end(&y);
@@ -197,19 +257,43 @@ static vc_status decode_texts(const struct vc_tokenizer *t, const int32_t *ids, 
     return r;
 }
 
+void vc_tok_add_piece(const struct vc_tokenizer *t, vc_str w, bool *first, struct vc_buf *raw) {
+    bool cut = *first && w.n && w.p[0] == ' ';
+    vc_buf_add(raw, w.p + cut, w.n - cut);
+    if (t->strip_first == VC_STRIP_FIRST || w.n > cut || (cut && t->strip_first == VC_STRIP_SHOWN)) *first = false;
+}
+
+/* The three passes at the end of llama_vocab::impl::detokenize: spaces go before ?!., then around a lone apostrophe, then
+ * before 's 'm 're 've. */
+void vc_tok_clean(struct vc_buf *out, size_t from) {
+    char *p = out->p + from;
+    for (int pass = 1; pass <= 3 && out->n > from && !out->failed; pass++) {
+        size_t n = out->n - from, k = 1;
+        for (size_t i = 1; i < n; i++) {
+            char x = p[i], y = i + 1 < n ? p[i + 1] : '\0', z = i + 2 < n ? p[i + 2] : '\0';
+            bool space = p[i - 1] == ' ', go = false;
+            if (pass == 1) go = space && (x == '?' || x == '!' || x == '.' || x == ',');
+            else if (x == '\'' && space) go = pass == 2 ? y == ' ' : y == 's' || y == 'm' || ((y == 'r' || y == 'v') && z == 'e');
+            if (go) k--;
+            if (go && pass == 2) p[++i] = '\0';    /* the space behind it goes too, and is none for what follows */
+            p[k++] = x;
+        }
+        out->n = from + k;
+    }
+}
+
 vc_status vc_tok_decode(const struct vc_tokenizer *t, const int32_t *ids, size_t n, bool skip, struct vc_buf *out, vc_err *err) {
     for (size_t i = 0; i < n; i++) VC_TRY(vc_tok_check_id(t, ids[i], err));
     if (t->decode != VC_DECODE_PIECES) return decode_texts(t, ids, n, skip, out, err);
     struct vc_buf raw = { 0 };
-    bool first = t->strip_first;
+    bool first = t->strip_first != VC_STRIP_NONE;
+    size_t from = out->n;
     for (size_t i = 0; i < n; i++) {
         if (skip && (t->flags[ids[i]] & VC_TOKF_SPECIAL)) continue;
-        vc_str w = t->piece[ids[i]];
-        bool cut = first && w.n && w.p[0] == ' ';
-        first = false;
-        vc_buf_add(&raw, w.p + cut, w.n - cut);
+        vc_tok_add_piece(t, t->piece[ids[i]], &first, &raw);
     }
     vc_tok_lossy(out, raw.p, raw.n);
+    if (t->clean_spaces) vc_tok_clean(out, from);
     bool failed = raw.failed || out->failed;
     vc_buf_free(&raw);
     return failed ? vc_fail(err, VC_E_NOMEM, "tokenizer: out of memory") : VC_OK;
@@ -234,6 +318,8 @@ vc_status vc_tok_piece(const struct vc_tokenizer *t, int32_t id, struct vc_buf *
         d.prepend = VC_PREPEND_NEVER;
         if (d.kind == VC_DEC_BYTELEVEL) unbyte(&y.b, text_at(&x, 0));
         else if (b >= 0) vc_buf_addc(&y.b, (char)b);
+        else if (d.kind == VC_DEC_WORDPIECE) word_piece(&d, text_at(&x, 0), false, &y.b);
+        else if (d.kind == VC_DEC_CTC) add_replaced(&y.b, text_at(&x, 0), d.text, "");
         else if (d.kind == VC_DEC_REPLACE || d.kind == VC_DEC_METASPACE) {
             r = each(&s, &d, &x, &y, err);
             y.n = 0;

@@ -15,13 +15,16 @@ bool vc_ids_push(struct vc_ids *ids, int32_t id, uint32_t start, uint32_t end) {
         if (a) ids->start = a;
         uint32_t *b = ids->with_offsets ? realloc(ids->end, cap * sizeof *b) : NULL;
         if (b) ids->end = b;
-        if (!v || (ids->with_offsets && (!a || !b))) {
+        uint8_t *c = ids->with_types ? realloc(ids->type, cap) : NULL;
+        if (c) ids->type = c;
+        if (!v || (ids->with_offsets && (!a || !b)) || (ids->with_types && !c)) {
             ids->failed = true;
             return false;
         }
         ids->cap = cap;
     }
     ids->v[ids->n] = id;
+    if (ids->with_types) ids->type[ids->n] = 0;
     if (ids->with_offsets) {
         ids->start[ids->n] = start;
         ids->end[ids->n] = end;
@@ -34,7 +37,8 @@ void vc_ids_free(struct vc_ids *ids) {
     free(ids->v);
     free(ids->start);
     free(ids->end);
-    *ids = (struct vc_ids){ .with_offsets = ids->with_offsets };
+    free(ids->type);
+    *ids = (struct vc_ids){ .with_offsets = ids->with_offsets, .with_types = ids->with_types };
 }
 
 /* ---- scratch -------------------------------------------------------------------------------------------------- */
@@ -67,6 +71,8 @@ void vc_tok_scratch_free(struct vc_tok_scratch *s) {
     free(s->cps);
     free(s->sym);
     free(s->heap);
+    free(s->best);
+    free(s->word);
     free(s->cache);
     vc_regex_run_free(&s->run);
     free(s);
@@ -75,7 +81,7 @@ void vc_tok_scratch_free(struct vc_tok_scratch *s) {
 /* A scratch that a very long text has grown is not kept. */
 static void give(const struct vc_tokenizer *ct, struct vc_tok_scratch *s) {
     struct vc_tokenizer *t = (struct vc_tokenizer *)(uintptr_t)ct;
-    if (s->failed || s->cap_sym > 1 << 18 || s->segs[0].cap > 1 << 20 || s->norm[0].cap > 1 << 22 || s->norm[1].cap > 1 << 22) {
+    if (s->failed || s->cap_sym > 1 << 18 || s->cap_best > 1 << 18 || s->cap_word > 1 << 20 || s->segs[0].cap > 1 << 20 || s->norm[0].cap > 1 << 22 || s->norm[1].cap > 1 << 22) {
         vc_tok_scratch_free(s);
         return;
     }
@@ -89,15 +95,27 @@ static void give(const struct vc_tokenizer *ct, struct vc_tok_scratch *s) {
 
 struct encode { const struct vc_tokenizer *t; struct vc_tok_scratch *s; struct vc_ids *out; bool special; vc_err *err; };
 
-static bool put(const struct encode *e, const struct vc_tok_view *v, size_t *at, int32_t id, size_t len) {
+/* Token id, which stands for bytes at … at + len - 1 of the view. */
+static bool put(const struct encode *e, const struct vc_tok_view *v, size_t at, int32_t id, size_t len) {
     uint32_t a = 0, b = 0;
     if (e->out->with_offsets && v->n) {
-        size_t last = *at + (len ? len - 1 : 0);
-        a = vc_tok_place_of(e->s, v, *at < v->n ? *at : v->n - 1).start;
+        size_t last = at + (len ? len - 1 : 0);
+        a = vc_tok_place_of(e->s, v, at < v->n ? at : v->n - 1).start;
         b = vc_tok_place_of(e->s, v, last < v->n ? last : v->n - 1).end;
     }
-    *at += len;
     return vc_ids_push(e->out, id, a, b);
+}
+
+static void remember(struct vc_tok_cached *c, uint64_t h, const char *w, size_t n, const struct vc_tok_sym *y, size_t k) {
+    c->tag = (uint32_t)(h >> 32);
+    c->klen = (uint8_t)n;
+    c->n = (uint8_t)k;
+    memcpy(c->key, w, n);
+    for (size_t i = 0; i < k; i++) {
+        c->id[i] = y[i].id;
+        c->at[i] = (uint8_t)y[i].at;
+        c->len[i] = (uint8_t)y[i].len;
+    }
 }
 
 static vc_status word(const struct encode *e, const struct vc_tok_view *v, size_t a, size_t b) {
@@ -109,24 +127,15 @@ static vc_status word(const struct encode *e, const struct vc_tok_view *v, size_
         h = vc_text_hash(w, n);
         c = &e->s->cache[h % VC_TOK_CACHE_SLOTS];
         if (c->klen == n && c->tag == (uint32_t)(h >> 32) && !memcmp(c->key, w, n)) {
-            for (unsigned i = 0; i < c->n; i++) put(e, v, &a, c->id[i], c->len[i]);
+            for (unsigned i = 0; i < c->n; i++) put(e, v, a + c->at[i], c->id[i], c->len[i]);
             return VC_OK;
         }
     }
     VC_TRY(vc_tok_model_word(e->t, e->s, w, n, e->err));
     const struct vc_tok_sym *y = e->s->sym;
     size_t k = e->s->num_sym;
-    for (size_t i = 0; i < k; i++) put(e, v, &a, y[i].id, y[i].len);
-    if (c && k <= VC_TOK_CACHE_IDS) {
-        c->tag = (uint32_t)(h >> 32);
-        c->klen = (uint8_t)n;
-        c->n = (uint8_t)k;
-        memcpy(c->key, w, n);
-        for (size_t i = 0; i < k; i++) {
-            c->id[i] = y[i].id;
-            c->len[i] = (uint8_t)y[i].len;
-        }
-    }
+    for (size_t i = 0; i < k; i++) put(e, v, a + y[i].at, y[i].id, y[i].len);
+    if (c && k <= VC_TOK_CACHE_IDS) remember(c, h, w, n, y, k);
     return VC_OK;
 }
 
@@ -169,8 +178,7 @@ static vc_status between(const struct encode *e, struct vc_tok_view v) {
     for (size_t i = 0; i < e->s->num_found; i++) {    /* stretch() finds no added tokens: the list stays */
         struct vc_tok_found f = e->s->found[i];
         if (last < f.start) VC_TRY(stretch(e, part(&v, last, f.start)));
-        size_t at = f.start;
-        put(e, &v, &at, set->v[f.added].id, f.end - f.start);
+        put(e, &v, f.start, set->v[f.added].id, f.end - f.start);
         last = f.end;
     }
     return last < v.n ? stretch(e, part(&v, last, v.n)) : VC_OK;
@@ -211,23 +219,53 @@ static vc_status run(const struct encode *e, const char *text, size_t n) {
     return r == VC_OK && last < n ? between(e, part(&v, last, n)) : r;
 }
 
-vc_status vc_tok_encode(const struct vc_tokenizer *t, const char *text, size_t n, int flags, struct vc_ids *out, vc_err *err) {
-    if (n > INT32_MAX) return vc_fail(err, VC_E_TOO_LONG, "text of %zu bytes: at most %d are taken", n, INT32_MAX);
-    size_t ok = vc_chr_valid(text, n), begin = out->n;
-    if (ok < n) return vc_fail(err, VC_E_INVALID, "text: byte offset %zu: 0x%02X begins no UTF-8 character", ok, (unsigned char)text[ok]);
-    struct vc_tok_scratch *s = take(t);
-    if (!s) return vc_fail(err, VC_E_NOMEM, "tokenizer: out of memory");
-    s->orig = text;
-    s->orig_n = n;
-    s->offsets = out->with_offsets;
+/* One text without what is put around it, its tokens of the given type. */
+static vc_status encode_text(const struct vc_tokenizer *t, struct vc_tok_scratch *s, vc_str text, int flags, uint8_t type, struct vc_ids *out, vc_err *err) {
+    if (text.n > INT32_MAX) return vc_fail(err, VC_E_TOO_LONG, "text of %zu bytes: at most %d are taken", text.n, INT32_MAX);
+    size_t ok = vc_chr_valid(text.p, text.n), from = out->n;
+    if (ok < text.n) return vc_fail(err, VC_E_INVALID, "text: byte offset %zu: 0x%02X begins no UTF-8 character", ok, (unsigned char)text.p[ok]);
+    s->orig = text.p;
+    s->orig_n = text.n;
+    s->offsets = out->with_offsets || t->needs_places;
     struct encode e = { t, s, out, (flags & VC_ENC_PARSE_SPECIAL) != 0, err };
-    for (uint32_t i = 0; (flags & VC_ENC_ADD_SPECIAL) && i < t->num_before; i++) vc_ids_push(out, t->before[i], 0, 0);
-    size_t from = out->n;
-    vc_status r = run(&e, text, n);
-    if (r == VC_OK && t->trim_offsets && out->with_offsets && !out->failed) trim(t, out, from, text);
-    for (uint32_t i = 0; (flags & VC_ENC_ADD_SPECIAL) && i < t->num_after; i++) vc_ids_push(out, t->after[i], 0, 0);
+    VC_TRY(run(&e, text.p, text.n));
+    if (t->trim_offsets && out->with_offsets && !out->failed) trim(t, out, from, text.p);
+    if (out->with_types && !out->failed && out->n > from) memset(out->type + from, type, out->n - from);
+    return VC_OK;
+}
+
+static void put_added(struct vc_ids *out, int32_t id, uint8_t type) {
+    if (vc_ids_push(out, id, 0, 0) && out->with_types) out->type[out->n - 1] = (uint8_t)(type | VC_IDS_ADDED);
+}
+
+static vc_status finish(const struct vc_tokenizer *t, struct vc_tok_scratch *s, struct vc_ids *out, size_t begin, vc_status r, vc_err *err) {
     give(t, s);
     if (r == VC_OK && out->failed) r = vc_fail(err, VC_E_NOMEM, "tokenizer: out of memory");
     if (r) out->n = begin;
     return r;
+}
+
+vc_status vc_tok_encode(const struct vc_tokenizer *t, const char *text, size_t n, int flags, struct vc_ids *out, vc_err *err) {
+    size_t begin = out->n;
+    struct vc_tok_scratch *s = take(t);
+    if (!s) return vc_fail(err, VC_E_NOMEM, "tokenizer: out of memory");
+    for (uint32_t i = 0; (flags & VC_ENC_ADD_SPECIAL) && i < t->num_before; i++) put_added(out, t->before[i], 0);
+    vc_status r = encode_text(t, s, (vc_str){ text, n }, flags, 0, out, err);
+    for (uint32_t i = 0; (flags & VC_ENC_ADD_SPECIAL) && i < t->num_after; i++) put_added(out, t->after[i], 0);
+    return finish(t, s, out, begin, r, err);
+}
+
+vc_status vc_tok_encode_pair(const struct vc_tokenizer *t, const vc_str text[2], int flags, struct vc_ids *out, vc_err *err) {
+    static const struct vc_tok_part plain[] = { { 0, -1, 0 }, { 1, -1, 1 } };
+    const struct vc_tok_part *part = t->pair ? t->pair : plain;
+    uint32_t n = t->pair ? t->num_pair : 2;
+    size_t begin = out->n;
+    struct vc_tok_scratch *s = take(t);
+    if (!s) return vc_fail(err, VC_E_NOMEM, "tokenizer: out of memory");
+    vc_status r = VC_OK;
+    for (uint32_t i = 0; i < n && r == VC_OK; i++) {
+        if (part[i].text >= 0) r = encode_text(t, s, text[part[i].text], flags, part[i].type, out, err);
+        else if (flags & VC_ENC_ADD_SPECIAL) put_added(out, part[i].id, part[i].type);
+    }
+    return finish(t, s, out, begin, r, err);
 }

@@ -144,18 +144,24 @@ static vc_status index_bytes(struct vc_tokenizer *t, vc_err *err) {
     size_t total = 0;
     for (uint32_t i = 0; i < t->size; i++) total += t->text[i].n;
     char *blob = vc_arena_alloc(&t->arena, total + 1, 1);
-    vc_str *keys = VC_NEW_ARRAY(&t->arena, vc_str, t->size);
-    if (!blob || !keys || !vc_text_map_init(&t->bpe.own, t->size)) return nomem(t, err);
+    vc_str *keys = calloc((size_t)t->size + 1, sizeof *keys);
+    if (!blob || !keys || !vc_text_map_init(&t->bpe.own, t->size)) {
+        free(keys);
+        return nomem(t, err);
+    }
     t->bpe.map = &t->bpe.own;
     for (uint32_t i = 0; i < t->size; i++) {
         size_t n = raw_bytes(blob, t->text[i]);
         t->piece[i] = t->text[i];
         if (n == SIZE_MAX || n == 0) continue;
-        keys[i] = (vc_str){ blob, n };
+        bool same = n == t->text[i].n && !memcmp(blob, t->text[i].p, n);
+        keys[i] = same ? t->text[i] : (vc_str){ blob, n };
         if (!(t->flags[i] & VC_TOKF_ADDED)) t->piece[i] = keys[i];
-        blob += n;
+        blob += same ? 0 : n;
     }
-    return vc_text_map_add_all(&t->bpe.own, keys, t->size) ? VC_OK : nomem(t, err);
+    bool ok = vc_text_map_add_all(&t->bpe.own, keys, t->size);
+    free(keys);
+    return ok ? VC_OK : nomem(t, err);
 }
 
 /* The id of a symbol; one that is no token gets a number behind the vocabulary. */
@@ -286,7 +292,7 @@ static vc_status load_spm(struct vc_tokenizer *t, struct source *s, vc_err *err)
     VC_TRY(copy_vocab(t, s, err));
     phi3_flags(t, s->g);
     if (vc_gguf_find(s->g, "tokenizer.ggml.add_space_prefix")) VC_TRY(vc_gguf_bool(s->g, "tokenizer.ggml.add_space_prefix", &prefix, err));
-    t->strip_first = prefix;
+    t->strip_first = prefix ? VC_STRIP_FIRST : VC_STRIP_NONE;
     t->norm = VC_NEW_ARRAY(&t->arena, struct vc_tok_norm, 2);
     uint32_t *order = VC_NEW_ARRAY(&t->arena, uint32_t, t->size);
     if (!t->norm || !order) return nomem(t, err);

@@ -6,8 +6,7 @@
 #include "text/tok/tok_chars.h"
 #include "text/tok/tok_int.h"
 
-/* Rewrites v as s->cps[0 … n): change 0 replaces the next character, 1 inserts, -k replaces and swallows k more. */
-static bool apply(struct vc_tok_scratch *s, const struct vc_tok_view *v, size_t n, struct vc_tok_store *o) {
+bool vc_tok_apply(struct vc_tok_scratch *s, const struct vc_tok_view *v, size_t n, struct vc_tok_store *o) {
     size_t at = 0;
     for (size_t i = 0; i < n; i++) {
         char c[4];
@@ -24,7 +23,7 @@ static bool apply(struct vc_tok_scratch *s, const struct vc_tok_view *v, size_t 
     return true;
 }
 
-static bool add_cp(struct vc_tok_scratch *s, size_t *n, uint32_t cp, int32_t change) {
+bool vc_tok_add_cp(struct vc_tok_scratch *s, size_t *n, uint32_t cp, int32_t change) {
     if (!vc_tok_grow(s, &s->cps, &s->cap_cps, *n + 1, sizeof *s->cps)) return false;
     s->cps[*n].cp = cp;
     s->cps[(*n)++].change = change;
@@ -51,7 +50,7 @@ static bool decompose(struct vc_tok_scratch *s, const struct vc_tok_view *v, boo
         if (k < 1 || k > 32) { k = 1; d[0] = (utf8proc_int32_t)cp; }
         for (utf8proc_ssize_t j = 0; j < k; j++) {
             int class = ccc((uint32_t)d[j]);
-            if (!add_cp(s, n, (uint32_t)d[j], j != 0)) return false;
+            if (!vc_tok_add_cp(s, n, (uint32_t)d[j], j != 0)) return false;
             if (class == 0) { run = *n; continue; }
             for (size_t x = *n - 1; x > run && ccc(s->cps[x - 1].cp) > class; x--) {    /* canonical order, stable */
                 uint32_t c = s->cps[x].cp;
@@ -102,7 +101,7 @@ static bool unicode_form(struct vc_tok_scratch *s, enum vc_tok_norm_kind kind, s
     if (i == v->n) return false;
     if (!decompose(s, v, kind == VC_NORM_NFKC || kind == VC_NORM_NFKD, &n)) return false;
     if (kind == VC_NORM_NFC || kind == VC_NORM_NFKC) n = recompose(s, n);
-    return apply(s, v, n, o);
+    return vc_tok_apply(s, v, n, o);
 }
 
 static bool lower(struct vc_tok_scratch *s, const struct vc_tok_view *v, struct vc_tok_store *o) {
@@ -173,6 +172,11 @@ static vc_status run_step(struct vc_tok_scratch *s, const struct vc_tok_norm *st
     case VC_NORM_LOWER: lower(s, v, o); break;
     case VC_NORM_ACCENTS: strip_accents(s, v, o); break;
     case VC_NORM_BYTES: bytes(s, v, o); break;
+    case VC_NORM_CLEAN: case VC_NORM_CHINESE: case VC_NORM_NONSPACING: case VC_NORM_NMT: case VC_NORM_FIRST_OF_NFD: case VC_NORM_CONTROL:
+        vc_tok_norm_char(s, st, v, o);
+        break;
+    case VC_NORM_CHARSMAP: changed = vc_tok_norm_charsmap(s, st, v, o); break;
+    case VC_NORM_SENTENCEPIECE: vc_tok_norm_sp(s, st, v, o); break;
     case VC_NORM_STRIP: strip(st, v); return VC_OK;
     case VC_NORM_PREPEND: {
         struct vc_tok_place at = { 0, 0 };

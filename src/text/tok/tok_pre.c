@@ -85,6 +85,31 @@ static void fixed_step(struct vc_tok_scratch *s, const struct vc_tok_pre *st, co
     }
 }
 
+/* UnicodeScripts: a word begins where the script changes; characters of no script go with the word before, and those that
+ * come first are dropped (pre_tokenizers/unicode_scripts). */
+static void scripts_step(struct vc_tok_scratch *s, const struct vc_tok_view *v, const struct vc_tok_segs *in, struct vc_tok_segs *out) {
+    out->n = 0;
+    for (size_t i = 0; i < in->n; i++) {
+        struct vc_tok_seg g = in->v[i];
+        struct split x = { .s = s, .out = out };
+        size_t begin = SIZE_MAX;
+        uint32_t last = 0, cp;
+        for (size_t a = g.start; a < g.end;) {
+            size_t k = vc_chr_at(v->p + a, &cp);
+            uint32_t script = vc_tok_script(cp);
+            if (script && script != last) {
+                if (begin != SIZE_MAX && !emit(&x, begin, a)) return;
+                if (begin == g.start && out->n) out->v[out->n - 1].first = g.first;
+                begin = a;
+            }
+            if (script) last = script;
+            a += k;
+        }
+        if (begin != SIZE_MAX && !emit(&x, begin, g.end)) return;
+        if (begin == g.start) out->v[out->n - 1].first = g.first;
+    }
+}
+
 static bool rewrite_word(struct vc_tok_scratch *s, const struct vc_tok_pre *st, const struct vc_tok_view *v, struct vc_tok_seg g, struct vc_tok_store *o) {
     struct vc_tok_place at = { 0, 0 };
     bool put = false;
@@ -137,8 +162,9 @@ vc_status vc_tok_pretokenize(struct vc_tok_scratch *s, const struct vc_tok_pre *
     if (vc_tok_grow(s, &a->v, &a->cap, 1, sizeof *a->v))
         a->v[a->n++] = (struct vc_tok_seg){ 0, (uint32_t)v->n, s->offsets ? vc_tok_place_of(s, v, 0).start == 0 : v->base == 0 };
     for (uint32_t i = 0; i < n && !s->failed; i++) {
-        if (step[i].kind == VC_PRE_SPLIT || step[i].kind == VC_PRE_FIXED) {
+        if (step[i].kind == VC_PRE_SPLIT || step[i].kind == VC_PRE_FIXED || step[i].kind == VC_PRE_SCRIPTS) {
             if (step[i].kind == VC_PRE_SPLIT) VC_TRY(split_step(s, &step[i], v, a, b, err));
+            else if (step[i].kind == VC_PRE_SCRIPTS) scripts_step(s, v, a, b);
             else fixed_step(s, &step[i], v, a, b);
             struct vc_tok_segs *t = a;
             a = b;

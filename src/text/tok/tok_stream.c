@@ -27,12 +27,32 @@ void vc_detok_free(struct vc_detok *d) {
 
 static bool ends_broken(const struct vc_buf *b) { return b->n >= 3 && !memcmp(b->p + b->n - 3, "\xEF\xBF\xBD", 3); }
 
+/* With clean_spaces, what stands before a space behind a letter or digit does not depend on what follows it. */
+static size_t settled(const struct vc_buf *b) {
+    for (size_t i = b->n; i-- > 1;) {
+        unsigned char c = (unsigned char)b->p[i - 1];
+        if (b->p[i] == ' ' && (c >= 0x80 || (c >= '0' && c <= '9') || ((c | 32) >= 'a' && (c | 32) <= 'z'))) return i;
+    }
+    return 0;
+}
+
+static vc_status push_cleaned(struct vc_detok *d, struct vc_buf *out, vc_err *err) {
+    size_t n = settled(&d->pending), from = out->n;
+    if (n) {
+        vc_tok_lossy(out, d->pending.p, n);
+        vc_tok_clean(out, from);
+        memmove(d->pending.p, d->pending.p + n, d->pending.n - n);
+        d->pending.n -= n;
+    }
+    return d->pending.failed || out->failed ? vc_fail(err, VC_E_NOMEM, "tokenizer: out of memory") : VC_OK;
+}
+
 /* Pieces are bytes: the held ones are decoded alone, since what was given out ended at a character's end. */
 static vc_status push_piece(struct vc_detok *d, int32_t id, struct vc_buf *out, vc_err *err) {
-    vc_str w = d->t->piece[id];
-    bool cut = d->t->strip_first && !d->window_prefix && w.n && w.p[0] == ' ';
-    d->window_prefix = 1;    /* the first token is behind us */
-    vc_buf_add(&d->pending, w.p + cut, w.n - cut);
+    bool first = d->t->strip_first != VC_STRIP_NONE && !d->window_prefix;
+    vc_tok_add_piece(d->t, d->t->piece[id], &first, &d->pending);
+    d->window_prefix = !first;    /* what may be stripped is behind us */
+    if (d->t->clean_spaces) return push_cleaned(d, out, err);
     d->work.n = 0;
     d->window.n++;
     vc_tok_lossy(&d->work, d->pending.p, d->pending.n);
@@ -79,7 +99,9 @@ vc_status vc_detok_push(struct vc_detok *d, int32_t id, struct vc_buf *out, vc_e
 vc_status vc_detok_finish(struct vc_detok *d, struct vc_buf *out, vc_err *err) {
     vc_status r = VC_OK;
     if (d->t->decode == VC_DECODE_PIECES) {
+        size_t from = out->n;
         vc_tok_lossy(out, d->pending.p, d->pending.n);
+        if (d->t->clean_spaces) vc_tok_clean(out, from);
     } else {
         d->work.n = 0;
         r = vc_tok_decode(d->t, d->window.v, d->window.n, d->skip_special, &d->work, err);

@@ -30,6 +30,10 @@ void vc_tokenizer_close(struct vc_tokenizer *t) {
         vc_tok_scratch_free(s);
     }
     for (int i = 0; i < 2; i++) vc_trie_free(&t->added[i].trie);
+    vc_trie_free(&t->uni.trie);
+    vc_trie_free(&t->greedy.start);
+    vc_trie_free(&t->greedy.rest);
+    vc_trie_free(&t->keep);
     vc_text_map_free(&t->by_text);
     vc_text_map_free(&t->bpe.own);
     vc_pair_map_free(&t->bpe.pairs);
@@ -90,4 +94,5 @@ vc_str vc_tok_text(const struct vc_tokenizer *t, int32_t id) { return id >= 0 &&
 bool vc_tok_is_special(const struct vc_tokenizer *t, int32_t id) { return id >= 0 && (uint32_t)id < t->size && (t->flags[id] & VC_TOKF_SPECIAL); }
 int32_t vc_tok_find(const struct vc_tokenizer *t, const char *text, size_t n) { return vc_text_map_find(&t->by_text, text, n); }
 const char *vc_tok_chat_template(const struct vc_tokenizer *t) { return t->chat_template; }
+bool vc_tok_parses_special(const struct vc_tokenizer *t) { return !t->plain_text; }
 const char *vc_tok_kind(const struct vc_tokenizer *t) { return t->kind; }
