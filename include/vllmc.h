@@ -131,6 +131,8 @@ enum {
 VC_API vc_status vc_tokenize(const vc_model *m, const char *text, size_t len, int flags, int32_t **ids, size_t *n, vc_err *err);
 /* *text is malloc'd, NUL-terminated, and becomes the caller's (vc_free). */
 VC_API vc_status vc_detokenize(const vc_model *m, const int32_t *ids, size_t n, int flags, char **text, size_t *len, vc_err *err);
+/* A token as the vocabulary spells it ("Ġthe"); borrowed from the model. VC_E_NOT_FOUND: no such token. */
+VC_API vc_status vc_token_text(const vc_model *m, int32_t id, const char **text, size_t *len);
 /* A conversation for the model's chat template. JSON texts are NUL-terminated; NULL: not given. */
 typedef struct vc_chat_params {
     size_t struct_size;

@@ -96,6 +96,13 @@ vc_status vc_detokenize(const vc_model *m, const int32_t *ids, size_t n, int fla
     return s;
 }
 
+vc_status vc_token_text(const vc_model *m, int32_t id, const char **text, size_t *len) {
+    vc_str s = m->tokenizer && id >= 0 ? vc_tok_text(m->tokenizer, id) : (vc_str){ NULL, 0 };
+    *text = s.p;
+    *len = s.n;
+    return s.n ? VC_OK : VC_E_NOT_FOUND;
+}
+
 static const char *token_text(const struct vc_model *m, int32_t id, char *buf, size_t cap) {
     if (id < 0) return NULL;
     vc_str s = vc_tok_text(m->tokenizer, id);
