@@ -94,10 +94,22 @@ struct vc_jprog {
     uint32_t n_names;
     struct vc_jbody body, blocks;       /* blocks: every BLOCK node */
     uint32_t id_loop, id_caller, id_varargs, id_kwargs, id_self;
+    const char **variables;             /* names that the template takes from its caller, sorted; NULL behind the last */
+    uint32_t n_variables;
+    bool developer;                     /* "developer" or 'developer' is in the text */
 };
 
 /* Parses source text of n bytes; raises in x. prog's arena is x->a. */
 void vc_j_parse(vc_jx *x, struct vc_jprog *prog, const char *src, size_t n);
+
+/* Calls fn for every node directly below n, in the order of the text within a field. */
+typedef void vc_j_visit(void *ctx, const struct vc_jnode *n);
+void vc_j_each_child(const struct vc_jnode *n, vc_j_visit *fn, void *ctx);
+uint32_t vc_j_num_bodies(const struct vc_jnode *n);
+enum { VC_J_WALK_DEPTH = 1000 };        /* walks of the tree go no deeper; neither does a render by default */
+
+/* Fills prog->variables. */
+void vc_j_find_variables(vc_jx *x, struct vc_jprog *prog);
 
 struct vc_jmacro { const struct vc_jnode *node; struct vc_jscope *scope; const struct vc_jstr *name; };
 

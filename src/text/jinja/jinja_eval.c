@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/str.h"
 #include "text/jinja/jinja_ast.h"
 #include "text/jinja/jinja_run.h"
@@ -34,10 +35,19 @@ void vc_j_raise_undef(vc_jx *x, vc_jv v) {
     vc_j_raise(x, "'%s object' has no attribute '%s'", u->of, name);
 }
 
+/* A step is one node or up to 64 bytes of text; the clock is read every CLOCK_STEPS of them. */
+enum { CLOCK_STEPS = 4096 };
+static VC_NOINLINE void look_at_clock(vc_jx *x) {
+    x->next_look = x->steps + CLOCK_STEPS;
+    if (x->deadline_ns && vc_now_ns() > x->deadline_ns)
+        vc_j_raise(x, "the template takes longer than %u ms", x->max_ms);
+}
+
 void vc_j_step(vc_jx *x, uint64_t n) {
     if (n > x->max_steps || x->steps > x->max_steps - n)
         vc_j_raise(x, "the template takes more than %llu steps", (unsigned long long)x->max_steps);
     x->steps += n;
+    if (x->steps >= x->next_look) look_at_clock(x);
 }
 
 void vc_j_enter(vc_jx *x) {

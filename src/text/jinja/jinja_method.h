@@ -6,8 +6,9 @@
 #include "text/jinja/jinja_run.h"
 
 const struct vc_jstr *vc_j_need_str(vc_jx *x, vc_jv v, const char *what);
-size_t vc_j_search(const char *p, size_t n, const struct vc_jstr *t,
-                   size_t from); /* byte of the first hit, SIZE_MAX: none */
+/* Byte of the first hit at or behind `from`, of the last hit; SIZE_MAX: none. */
+size_t vc_j_search(const char *p, size_t n, const struct vc_jstr *t, size_t from);
+size_t vc_j_search_last(const char *p, size_t n, const struct vc_jstr *t);
 vc_jv vc_j_splitlines(vc_jx *x, vc_jv self, bool keep);
 
 #define VC_J_METHODS(X)                                                                                              \

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "text/jinja/jinja_run.h"
+#include "text/jinja/jinja_method.h"
 
 const char *vc_j_type_name(vc_jv v) {
     static const char *const view[] = { "dict_keys", "dict_values", "dict_items" };
@@ -108,7 +108,9 @@ bool vc_j_eq(vc_jx *x, vc_jv a, vc_jv b) {
     bool eq = false;
     switch (a.t) {
     case VC_J_UNDEF: case VC_J_NONE: case VC_J_MISSING: case VC_J_SELF: eq = true; break;
-    case VC_J_STR: case VC_J_BYTES: eq = vc_j_str_same(a.u.s, b.u.s); break;
+    case VC_J_STR: case VC_J_BYTES:
+        if (a.u.s->n == b.u.s->n) vc_j_step(x, a.u.s->n / 64);
+        eq = vc_j_str_same(a.u.s, b.u.s); break;
     case VC_J_LIST: case VC_J_TUPLE: eq = a.u.l == b.u.l || eq_items(x, a.u.l, b.u.l); break;
     case VC_J_DICT: eq = a.u.d == b.u.d || eq_dict(x, a.u.d, b.u.d); break;
     case VC_J_VIEW: eq = a.sub == b.sub && a.sub != VC_J_VALUES && eq_dict(x, a.u.d, b.u.d); break;
@@ -139,7 +141,10 @@ static bool ordered(vc_jx *x, enum vc_jcmp op, vc_jv a, vc_jv b) {
     if (a.t == VC_J_UNDEF) vc_j_raise_undef(x, a);
     if (b.t == VC_J_UNDEF) vc_j_raise_undef(x, b);
     if (vc_j_is_num(a) && vc_j_is_num(b)) return holds(op, num_cmp(x, a, b));
-    if (a.t == b.t && (a.t == VC_J_STR || a.t == VC_J_BYTES)) return holds(op, bytes_cmp(a.u.s, b.u.s));
+    if (a.t == b.t && (a.t == VC_J_STR || a.t == VC_J_BYTES)) {
+        vc_j_step(x, VC_MIN(a.u.s->n, b.u.s->n) / 64);
+        return holds(op, bytes_cmp(a.u.s, b.u.s));
+    }
     if (a.t == b.t && (a.t == VC_J_LIST || a.t == VC_J_TUPLE)) {
         size_t n = VC_MIN(a.u.l->n, b.u.l->n);
         for (size_t i = 0; i < n; i++) {
@@ -165,22 +170,11 @@ bool vc_j_compare(vc_jx *x, enum vc_jcmp op, vc_jv a, vc_jv b) {
     }
 }
 
-static bool contains_text(const struct vc_jstr *s, const struct vc_jstr *t) {
-    if (!t->n) return true;
-    for (size_t i = 0; i + t->n <= s->n; i++) {
-        const char *hit = memchr(s->p + i, t->p[0], s->n - t->n + 1 - i);
-        if (!hit) return false;
-        i = (size_t)(hit - s->p);
-        if (!memcmp(hit, t->p, t->n)) return true;
-    }
-    return false;
-}
-
 bool vc_j_contains(vc_jx *x, vc_jv seq, vc_jv v) {
     if (seq.t == VC_J_STR) {
         if (v.t != VC_J_STR) vc_j_raise(x, "'in <string>' requires string as left operand, not %s", vc_j_type_name(v));
         vc_j_step(x, seq.u.s->n / 64);
-        return contains_text(seq.u.s, v.u.s);
+        return vc_j_search(seq.u.s->p, seq.u.s->n, v.u.s, 0) != SIZE_MAX;
     }
     if (seq.t == VC_J_DICT || (seq.t == VC_J_VIEW && seq.sub == VC_J_KEYS)) return vc_j_find(x, seq.u.d, v) != NULL;
     if (!vc_j_iterable(seq)) vc_j_raise(x, "argument of type '%s' is not iterable", vc_j_type_name(seq));

@@ -33,7 +33,8 @@ struct vc_jx {
     struct vc_jscope *scope, *root;
     vc_jv *ctx;                         /* by name id: variables of the caller, MISSING where there is none */
     uint64_t steps, max_steps, max_output, max_memory, seed;
-    uint32_t depth, max_depth;
+    uint32_t depth, max_depth, max_ms;
+    uint64_t next_look, deadline_ns;    /* steps at which the clock is read again; 0: no deadline */
     bool autoescape;
     vc_jv fed;                          /* text of a filter block or set block, for its first filter */
     int64_t now;

@@ -11,17 +11,6 @@ const struct vc_jstr *vc_j_need_str(vc_jx *x, vc_jv v, const char *what) {
     return v.u.s;
 }
 
-size_t vc_j_search(const char *p, size_t n, const struct vc_jstr *t, size_t from) {
-    if (!t->n) return from <= n ? from : SIZE_MAX;
-    while (from + t->n <= n) {
-        const char *hit = memchr(p + from, t->p[0], n - t->n + 1 - from);
-        if (!hit) return SIZE_MAX;
-        if (!memcmp(hit, t->p, t->n)) return (size_t)(hit - p);
-        from = (size_t)(hit - p) + 1;
-    }
-    return SIZE_MAX;
-}
-
 /* Bytes [*b0, *b1) of s for start and end given as in Python; false when the range is empty because start is past the end. */
 static bool window(vc_jx *x, const struct vc_jstr *s, vc_jv start, vc_jv end, size_t *b0, size_t *b1, int64_t *cp0) {
     int64_t n = (int64_t)s->len, a = 0, b = n;
@@ -44,14 +33,9 @@ static int64_t find(vc_jx *x, vc_jv self, vc_jv *arg, bool last) {
     int64_t cp0;
     if (!window(x, self.u.s, arg[1], arg[2], &b0, &b1, &cp0)) return -1;
     const char *p = self.u.s->p;
-    if (last) {
-        if (t->n > b1 - b0) return -1;
-        for (hit = b1 - t->n; t->n && memcmp(p + hit, t->p, t->n); hit--)
-            if (hit == b0) return -1;
-    } else {
-        hit = vc_j_search(p, b1, t, b0);
-        if (hit == SIZE_MAX) return -1;
-    }
+    hit = last ? vc_j_search_last(p + b0, b1 - b0, t) : vc_j_search(p, b1, t, b0);
+    if (hit == SIZE_MAX) return -1;
+    if (last) hit += b0;
     return cp0 + (int64_t)vc_j_count_cp(p + b0, hit - b0);
 }
 
@@ -97,6 +81,7 @@ static vc_jv affix(vc_jx *x, vc_jv self, vc_jv *arg, bool end) {
     for (size_t i = 0; i < n; i++) {
         const struct vc_jstr *t =
             vc_j_need_str(x, one ? arg[0] : arg[0].u.l->v[i], end ? "endswith's argument" : "startswith's argument");
+        vc_j_step(x, VC_MIN(t->n, self.u.s->n) / 64);
         if (in && t->n <= b1 - b0 && !memcmp(self.u.s->p + (end ? b1 - t->n : b0), t->p, t->n)) return vc_j_bool(true);
     }
     return vc_j_bool(false);
@@ -160,8 +145,9 @@ vc_jv vc_jm_replace(vc_jx *x, vc_jv self, vc_jv *arg, const struct vc_jcall *c) 
     return r;
 }
 
-static bool in_set(const struct vc_jstr *chars, uint32_t cp) {
+static bool in_set(vc_jx *x, const struct vc_jstr *chars, uint32_t cp) {
     if (!chars) return vc_j_space(cp);
+    vc_j_step(x, chars->n / 16);
     for (size_t i = 0, w; i < chars->n; i += w) {
         uint32_t k = 0;
         w = vc_utf8_decode(chars->p + i, chars->n - i, &k);
@@ -176,11 +162,11 @@ vc_jv vc_j_strip(vc_jx *x, vc_jv v, vc_jv chars, int sides) {
     if (vc_j_given(chars) && chars.t != VC_J_NONE) set = vc_j_need_str(x, chars, "strip's argument");
     size_t a = 0, b = s->n;
     uint32_t cp = 0;
-    for (size_t w; (sides & 1) && a < b && (w = vc_utf8_decode(s->p + a, b - a, &cp)) > 0 && in_set(set, cp);) a += w;
+    for (size_t w; (sides & 1) && a < b && (w = vc_utf8_decode(s->p + a, b - a, &cp)) > 0 && in_set(x, set, cp);) a += w;
     while ((sides & 2) && b > a) {
         size_t k = b - 1;
         while (k > a && ((unsigned char)s->p[k] & 0xC0) == 0x80) k--;
-        if (!vc_utf8_decode(s->p + k, b - k, &cp) || !in_set(set, cp)) break;
+        if (!vc_utf8_decode(s->p + k, b - k, &cp) || !in_set(x, set, cp)) break;
         b = k;
     }
     if (a == 0 && b == s->n) return v;
@@ -205,10 +191,8 @@ vc_jv vc_jm_rstrip(vc_jx *x, vc_jv self, vc_jv *arg, const struct vc_jcall *c) {
 static vc_jv partition(vc_jx *x, vc_jv self, vc_jv sep, bool last) {
     const struct vc_jstr *s = self.u.s, *t = vc_j_need_str(x, sep, "partition's argument");
     if (!t->n) vc_j_raise(x, "empty separator");
-    size_t hit = SIZE_MAX;
-    if (!last) hit = vc_j_search(s->p, s->n, t, 0);
-    for (size_t i = s->n + 1; last && i-- > 0 && hit == SIZE_MAX;)
-        if (t->n <= s->n - i && !memcmp(s->p + i, t->p, t->n)) hit = i;
+    vc_j_step(x, s->n / 64);
+    size_t hit = last ? vc_j_search_last(s->p, s->n, t) : vc_j_search(s->p, s->n, t, 0);
     vc_jv none = vc_j_lit(x, "");
     if (hit == SIZE_MAX)
         return last ? vc_j_tuple(x, 3, (vc_jv[]){ none, none, self })

@@ -79,16 +79,9 @@ static vc_jv split_at(vc_jx *x, vc_jv self, const struct vc_jstr *t, int64_t max
         vc_j_push(x, l, piece(x, self, at, s->n));
         return l;
     }
-    size_t end = s->n;
-    for (size_t i = end; max != 0 && i >= t->n;) {
-        if (memcmp(s->p + i - t->n, t->p, t->n)) {
-            i--;
-            continue;
-        }
-        vc_j_push(x, l, piece(x, self, i, end));
-        i = end = i - t->n;
-        max--;
-    }
+    size_t end = s->n, hit;
+    for (; max-- != 0 && (hit = vc_j_search_last(s->p, end, t)) != SIZE_MAX; end = hit)
+        vc_j_push(x, l, piece(x, self, hit + t->n, end));
     vc_j_push(x, l, piece(x, self, 0, end));
     reverse(l.u.l);
     return l;

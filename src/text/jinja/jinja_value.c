@@ -33,6 +33,7 @@ size_t vc_j_count_cp(const char *p, size_t n) {
 
 vc_jv vc_j_str(vc_jx *x, const char *p, size_t n) {
     struct vc_jstr *s = VC_J_NEW(x, struct vc_jstr);
+    vc_j_step(x, n / 64);
     *s = (struct vc_jstr){ p ? p : "", n, vc_j_count_cp(p, n) };
     return vc_j_wrap(s);
 }
@@ -198,9 +199,12 @@ static uint64_t hash_bytes(uint64_t h, const char *p, size_t n) {
 
 uint64_t vc_j_hash(vc_jx *x, vc_jv v) {
     uint64_t h = vc_mix64(x->seed + v.t);
+    vc_j_step(x, 1);
     switch (v.t) {
     case VC_J_STR:
-    case VC_J_BYTES: return hash_bytes(h, v.u.s->p, v.u.s->n);
+    case VC_J_BYTES:
+        vc_j_step(x, v.u.s->n / 64);
+        return hash_bytes(h, v.u.s->p, v.u.s->n);
     case VC_J_BOOL:
     case VC_J_INT: return vc_mix64(x->seed ^ (uint64_t)vc_j_small(v));
     case VC_J_FLOAT:    /* equal to the int of the same value */

@@ -1,17 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Compiling and rendering of chat templates: variables from JSON, limits, and continue_final_message. */
-#include "text/template.h"
+#include "text/jinja/template_int.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/clock.h"
-#include "text/jinja/jinja_ast.h"
-#include "text/jinja/jinja_run.h"
+#include "text/jinja/jinja_method.h"
 
-struct vc_template { struct vc_jprog prog; };
-
-enum { DEFAULT_STEPS = 50000000, DEFAULT_OUTPUT = 64 << 20, DEFAULT_MEMORY = 256 << 20, DEFAULT_DEPTH = 1000 };
+enum { DEFAULT_STEPS = 50000000, DEFAULT_OUTPUT = 64 << 20, DEFAULT_MEMORY = 256 << 20, DEFAULT_DEPTH = 1000, DEFAULT_MS = 5000 };
 #define CONTINUE_TAG "CONTINUE_FINAL_MESSAGE_TAG "
 
 static vc_status check_utf8(const char *text, size_t n, vc_err *err) {
@@ -24,6 +21,11 @@ static vc_status check_utf8(const char *text, size_t n, vc_err *err) {
         line += cp == '\n';
     }
     return VC_OK;
+}
+
+static bool holds(const char *p, size_t n, const char *what) {
+    struct vc_jstr w = { what, strlen(what), 0 };
+    return vc_j_search(p, n, &w, 0) != SIZE_MAX;
 }
 
 vc_status vc_template_compile(struct vc_template **out, const char *text, size_t n, vc_err *err) {
@@ -51,6 +53,8 @@ vc_status vc_template_compile(struct vc_template **out, const char *text, size_t
         return VC_E_TEMPLATE;
     }
     vc_j_parse(x, &t->prog, text, n);
+    vc_j_find_variables(x, &t->prog);
+    t->prog.developer = holds(text, n, "\"developer\"") || holds(text, n, "'developer'");
     free(x);
     return VC_OK;
 }
@@ -60,6 +64,18 @@ void vc_template_del(struct vc_template *t) {
     vc_arena_free(&t->prog.arena);
     free(t);
 }
+
+bool vc_template_uses(const struct vc_template *t, const char *name) {
+    for (uint32_t i = 0; i < t->prog.n_variables; i++)
+        if (!strcmp(t->prog.variables[i], name)) return true;
+    return false;
+}
+
+const char *vc_template_variable(const struct vc_template *t, size_t i) {
+    return i < t->prog.n_variables ? t->prog.variables[i] : NULL;
+}
+
+bool vc_template_knows_developer(const struct vc_template *t) { return t->prog.developer; }
 
 /* ---- variables ---- */
 static vc_jv from_json(vc_jx *x, const json_t *j) {
@@ -142,15 +158,11 @@ static vc_jv mark_final(vc_jx *x, vc_jv messages) {
     return whole;
 }
 
-static size_t find_last(const char *p, size_t n, const char *t, size_t k) {
-    for (size_t i = n + 1; i-- > 0;)
-        if (n - i >= k && !memcmp(p + i, t, k)) return i;
-    return SIZE_MAX;
-}
-
 static void cut_final(vc_jx *x, struct vc_jbuf *out, vc_jv text) {
     vc_jv bare = vc_j_strip(x, text, vc_j_missing(), 3), all = vc_j_done(x, out);
-    size_t tag = sizeof CONTINUE_TAG - 1, at = find_last(out->p, out->n, CONTINUE_TAG, tag - 1);
+    size_t tag = sizeof CONTINUE_TAG - 1, at;
+    struct vc_jstr mark = { CONTINUE_TAG, tag - 1, tag - 1 };
+    at = vc_j_search_last(out->p, out->n, &mark);
     x->node = NULL;
     if (at == SIZE_MAX || !vc_j_contains(x, all, bare))
         vc_j_raise(
@@ -226,6 +238,8 @@ static vc_status render(struct job *j, int64_t now, const struct vc_template_lim
     x->max_output = lim->output_bytes ? lim->output_bytes : DEFAULT_OUTPUT;
     x->max_memory = lim->memory_bytes ? lim->memory_bytes : DEFAULT_MEMORY;
     x->max_depth = lim->depth ? lim->depth : DEFAULT_DEPTH;
+    x->max_ms = lim->ms ? lim->ms : DEFAULT_MS;
+    x->deadline_ns = vc_now_ns() + (uint64_t)x->max_ms * 1000000;
     if (setjmp(x->at)) {
         free(x);
         vc_arena_free(&j->arena);
