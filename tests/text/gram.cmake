@@ -1,1 +1,3 @@
 # gram_*: automaton, regular expressions, GBNF, masks; schema_*: JSON Schema.
+vc_test(gram_case FILES gram_case_test.c LINK vc_text)
+vc_test(schema_golden FILES schema_golden_test.c schema_run.c LINK vc_text PkgConfig::CRYPTO)
