@@ -61,9 +61,16 @@ vc_status vc_schema_goal_node(struct vc_schema_cx *cx, struct vc_goal *goal, vc_
 }
 
 static vc_gram_node blanks(struct vc_gram *g, int whitespace) {
-    static const struct vc_gram_range range[] = { { ' ', ' ' }, { '\t', '\n' } };
+    static const struct vc_gram_range range[] = { { ' ', ' ' }, { '\t', '\n' }, { '\r', '\r' } };
     if (!whitespace) return vc_gram_text(g, "", 0);
     return vc_gram_repeat(g, vc_gram_class(g, range, VC_ARRAY_LEN(range), false), 0, whitespace < 0 ? VC_GRAM_INF : (uint32_t)whitespace);
+}
+
+/* A character of a string that has no limits: what JSON's own grammar allows, \u with half of a surrogate pair too. */
+static vc_gram_node loose(struct vc_gram *g) {
+    static const char escape[] = "\\\\(?:[\"\\\\/bfnrt]|u[0-9A-Fa-f]{4})";
+    static const struct vc_gram_range not[] = { { 0, 31 }, { '"', '"' }, { '\\', '\\' } };
+    return vc_gram_alt2(g, vc_gram_class(g, not, VC_ARRAY_LEN(not), true), vc_gram_regex(g, escape, sizeof escape - 1, 0, NULL));
 }
 
 static void tokens(struct vc_schema_cx *cx, int whitespace) {
@@ -71,6 +78,7 @@ static void tokens(struct vc_schema_cx *cx, int whitespace) {
     cx->ws = blanks(g, whitespace);
     cx->comma = vc_gram_seq(g, (vc_gram_node[]){ cx->ws, vc_gram_text(g, ",", 1), cx->ws }, 3);
     cx->colon = vc_gram_seq(g, (vc_gram_node[]){ cx->ws, vc_gram_text(g, ":", 1), cx->ws }, 3);
+    cx->loose_char = loose(g);
     cx->any_char = vc_gram_json_class(g, NULL, 0, true, true);
     cx->plain_char = vc_gram_json_class(g, NULL, 0, true, false);
 }

@@ -62,7 +62,7 @@ struct vc_schema_cx {
     struct vc_goal *queue;                   /* goals whose rule has no body yet */
     struct vc_goal **queue_end;
     vc_gram_node ws, comma, colon;           /* white space between tokens of JSON; with the sign */
-    vc_gram_node any_char, plain_char;       /* of a string: in any spelling, in the shortest one */
+    vc_gram_node loose_char, any_char, plain_char;    /* of a string: as JSON has it, in any spelling that is text, in the shortest one */
     struct vc_schema_matcher *matchers;      /* of patterns and formats, for names and values that are known */
 };
 

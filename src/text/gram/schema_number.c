@@ -51,6 +51,9 @@ static uint8_t cmp_int(const struct vc_dec *b, uint8_t was, int32_t pos, int d) 
 /* The whole part is complete with pos digits. */
 static uint8_t cmp_end(const struct vc_dec *b, uint8_t was, int32_t pos) { return pos < int_digits(b) ? LESS : pos > int_digits(b) ? MORE : was; }
 
+/* The number is complete with read digits after the point. */
+static uint8_t cmp_all(const struct vc_dec *b, uint8_t was, int32_t read) { return was == SAME && read < frac_digits(b) ? LESS : was; }
+
 static uint8_t cmp_frac(const struct vc_dec *b, uint8_t was, int32_t pos, int d) {
     int own = vc_dec_place(b, -pos);
     return was != SAME ? was : d < own ? LESS : d > own ? MORE : SAME;
@@ -66,11 +69,12 @@ static bool accepts(const struct spec *s, const struct state *t) {
     bool whole = t->phase == ZERO || t->phase == INT;
     if (!whole && t->phase != FRAC) return false;
     if (whole ? !(s->types & VC_ST_INT) : s->types == VC_ST_FRAC && !t->nonzero) return false;
-    uint8_t lo = whole && s->has_lo ? cmp_end(&s->lo, t->lo, t->pos) : t->lo;
-    uint8_t hi = whole && s->has_hi ? cmp_end(&s->hi, t->hi, t->pos) : t->hi;
+    int32_t read = whole ? 0 : t->pos;
+    uint8_t lo = cmp_all(&s->lo, whole && s->has_lo ? cmp_end(&s->lo, t->lo, t->pos) : t->lo, read);
+    uint8_t hi = cmp_all(&s->hi, whole && s->has_hi ? cmp_end(&s->hi, t->hi, t->pos) : t->hi, read);
     if (s->has_lo && (lo == LESS || (lo == SAME && s->lo_open))) return false;
     if (s->has_hi && (hi == MORE || (hi == SAME && s->hi_open))) return false;
-    return divides(s, t, whole ? 0 : t->pos);
+    return divides(s, t, read);
 }
 
 /* False: the number cannot go on so. */
@@ -319,16 +323,16 @@ static vc_status divisor(struct vc_schema_cx *cx, const struct vc_cell *list, st
         bool fits = d->n <= 9 && low <= 9 && scale <= SCALE_MAX;
         for (int32_t i = 0; i < d->n && fits; i++) m = m * 10 + (uint64_t)(d->digits[i] - '0');
         for (int32_t i = 0; i < low && fits; i++) m *= 10;
-        while (fits && s->scale < scale) {
+        for (; fits && c != list && s->scale < scale; s->scale++) {
             s->div *= 10;
-            s->scale++;
             fits = s->div < 1000000000;
         }
         for (int32_t i = scale; i < s->scale && fits; i++) {
             m *= 10;
             fits = m < 1000000000000;
         }
-        if (fits) s->div = s->div / gcd(s->div, m) * m;
+        if (fits && c == list) s->scale = scale;
+        if (fits) s->div = c == list ? m : s->div / gcd(s->div, m) * m;
         if (!fits || s->div > DIVISOR_MAX)
             return vc_schema_fail(cx->doc, VC_E_UNSUPPORTED, c->id, VC_KW_MULTIPLE_OF, "only divisors with up to %d remainders are enforced",
                                   DIVISOR_MAX);

@@ -71,7 +71,8 @@ static vc_status body(struct vc_schema_cx *cx, const struct lang *l, vc_gram_nod
     uint32_t max = l->max;
     vc_gram_node base = l->base;
     if (plain(l)) {
-        *out = vc_gram_repeat(cx->g, cx->any_char, l->min, max == UINT32_MAX ? VC_GRAM_INF : max);
+        bool free = !l->min && max == UINT32_MAX;
+        *out = free ? vc_gram_star(cx->g, cx->loose_char) : vc_gram_repeat(cx->g, cx->any_char, l->min, max == UINT32_MAX ? VC_GRAM_INF : max);
         return VC_OK;
     }
     for (const struct vc_cell *f = l->formats; f; f = f->next)
