@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
- * tokenizer.h: text to token ids and back, from a tokenizer.json or from the vocabulary of a GGUF file.
- * A tokenizer is immutable after loading; every function that takes a const one may be called from any thread.
- * tokenizer.json behaves as Hugging Face tokenizers 0.23 does, a GGUF vocabulary as llama.cpp does. Text must be valid
- * UTF-8. A component, model or pre-tokenizer that is not known here is refused by name. */
+ * tokenizer.h: text to token ids and back, from a tokenizer.json, the vocabulary of a GGUF file, a SentencePiece model, a
+ * tekken.json or tiktoken ranks. A tokenizer is immutable after loading; every function that takes a const one may be called
+ * from any thread. tokenizer.json behaves as Hugging Face tokenizers 0.23 does, the others as llama.cpp, sentencepiece,
+ * mistral_common and tiktoken do. Text must be valid UTF-8. A component, model or pre-tokenizer that is not known here is
+ * refused by name. */
 #ifndef VC_TEXT_TOKENIZER_H
 #define VC_TEXT_TOKENIZER_H
 
@@ -18,10 +19,16 @@ struct vc_tokenizer;
 
 /* GGUF: tokenizer.ggml.* keys; g is needed only during the call. */
 vc_status vc_tokenizer_from_gguf(struct vc_tokenizer **out, const struct vc_gguf *g, vc_err *err);
-/* tokenizer.json; tokenizer_config.json, special_tokens_map.json and chat_template.jinja beside it are read for BOS,
+/* tokenizer.json, or Mistral's tekken.json; tokenizer_config.json, special_tokens_map.json and chat_template.jinja beside it are read for BOS,
  * EOS and the chat template where they exist. */
 vc_status vc_tokenizer_from_json(struct vc_tokenizer **out, const char *path, vc_err *err);
-/* A GGUF file, a folder that holds a tokenizer.json, or a tokenizer.json. */
+/* A SentencePiece model (protocol buffers). Files beside it are read as above; BOS is added unless they say otherwise. */
+vc_status vc_tokenizer_from_sentencepiece(struct vc_tokenizer **out, const char *path, vc_err *err);
+/* tiktoken ranks, lines of base64 and rank. The pattern that cuts words is known from the file's name (cl100k_base.tiktoken
+ * …), the tokenizer_class in tokenizer_config.json, or the number of ranks (Llama 3); else the file is refused. */
+vc_status vc_tokenizer_from_tiktoken(struct vc_tokenizer **out, const char *path, vc_err *err);
+/* Any of these files, told by their first bytes, or a folder that holds one: tokenizer.json before tekken.json before the
+ * others. */
 vc_status vc_tokenizer_open(struct vc_tokenizer **out, const char *path, vc_err *err);
 void vc_tokenizer_close(struct vc_tokenizer *t);    /* NULL is allowed */
 

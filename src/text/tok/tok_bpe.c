@@ -205,6 +205,27 @@ static void symbols_to_tokens(const struct vc_tokenizer *t, struct vc_tok_scratc
     s->num_sym -= n;
 }
 
+/* SentencePiece: a symbol that is no piece becomes its bytes, or with those of its kind beside it one unknown piece. */
+static void symbols_to_pieces(const struct vc_tokenizer *t, struct vc_tok_scratch *s, const char *w) {
+    size_t n = s->num_sym, at = 0;
+    bool all = true, after_unknown = false;
+    for (size_t i = 0; i < n && all; i++) all = s->sym[i].id >= 0;
+    if (all) return;
+    for (size_t i = 0; i < n && !s->failed; i++) {    /* appended behind, then moved to the front */
+        struct vc_tok_sym y = s->sym[i];
+        bool unknown = y.id < 0;
+        if (!unknown) push_sym(s, y.id, y.len);
+        else if (t->bpe.byte_fallback) fall_back(s, &t->bpe, w + at, y.len);
+        else if (after_unknown) s->sym[s->num_sym - 1].len += y.len;
+        else push_sym(s, t->bpe.unk, y.len);
+        after_unknown = unknown;
+        at += y.len;
+    }
+    if (s->failed) return;
+    memmove(s->sym, s->sym + n, (s->num_sym - n) * sizeof *s->sym);
+    s->num_sym -= n;
+}
+
 static void spm_word(const struct vc_tokenizer *t, struct vc_tok_scratch *s, const char *w, size_t n) {
     for (size_t i = 0, k; i < n && !s->failed; i += k) {
         k = vc_chr_len(w[i]);
@@ -234,11 +255,20 @@ void vc_tok_bpe_word(const struct vc_tokenizer *t, struct vc_tok_scratch *s, con
         }
     }
     if (b->pieces_by_byte && !s->failed) symbols_to_tokens(t, s, w);
+    if (b->unknown_runs && !s->failed) symbols_to_pieces(t, s, w);
     uint32_t at = 0;
     for (size_t i = 0; i < s->num_sym; at += s->sym[i++].len) s->sym[i].at = at;
 }
 
 /* ---- tables --------------------------------------------------------------------------------------------------- */
+
+uint32_t vc_tok_order_of(float score) {
+    uint32_t u;
+    score += 0.0f;    /* -0 becomes 0 */
+    memcpy(&u, &score, 4);
+    u ^= u >> 31 ? UINT32_MAX : 0x80000000u;
+    return ~u < UINT32_MAX ? ~u : UINT32_MAX - 1;    /* the last value is "no rank" */
+}
 
 /* Marks the bytes before a "▁" in tokens that have it behind another character. */
 static void mark_spanned(struct vc_tokenizer *t) {

@@ -242,15 +242,6 @@ static vc_status load_bpe(struct vc_tokenizer *t, struct source *s, vc_err *err)
 
 /* ---- SentencePiece BPE ---------------------------------------------------------------------------------------- */
 
-/* Higher scores first: the float's order as an unsigned integer's, reversed. */
-static uint32_t order_of(float score) {
-    uint32_t u;
-    score += 0.0f;    /* -0 becomes 0 */
-    memcpy(&u, &score, 4);
-    u ^= u >> 31 ? UINT32_MAX : 0x80000000u;
-    return ~u < UINT32_MAX ? ~u : UINT32_MAX - 1;    /* the last value is "no rank" */
-}
-
 static vc_status spm_pieces(struct vc_tokenizer *t, const struct source *s, vc_err *err) {
     size_t total = 0;
     for (uint32_t i = 0; i < t->size; i++) total += t->text[i].n;
@@ -303,7 +294,7 @@ static vc_status load_spm(struct vc_tokenizer *t, struct source *s, vc_err *err)
     for (uint32_t i = 0; i < t->size; i++) {
         float score;
         memcpy(&score, (const char *)s->score + 4 * (size_t)i, 4);
-        order[i] = order_of(score);
+        order[i] = vc_tok_order_of(score);
         if (t->text[i].n > t->bpe.max_len) t->bpe.max_len = (uint32_t)t->text[i].n;
     }
     t->bpe.order = order;

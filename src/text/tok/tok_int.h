@@ -93,6 +93,7 @@ struct vc_tok_bpe {
     bool bytes;                      /* the ByteLevel alphabet is folded away: keys of `map` are raw bytes */
     bool byte_fallback, fuse_unk, ignore_merges;
     bool pieces_by_byte;             /* llama.cpp: a symbol that is no token becomes the tokens of its bytes */
+    bool unknown_runs;               /* SentencePiece: symbols that are no piece become bytes or, a run of them, one unknown piece */
     bool cut_spaces;                 /* words are cut before each "▁" behind another character, which changes no result … */
     bool spanned[256];               /* … but not where the byte before it is one that tokens with "x▁" in them have there */
     int32_t unk;                     /* -1: none */
@@ -253,6 +254,8 @@ vc_status vc_tok_unigram_word(const struct vc_tokenizer *t, struct vc_tok_scratc
 void vc_tok_plamo2_word(const struct vc_tokenizer *t, struct vc_tok_scratch *s, const char *w, size_t n);
 vc_status vc_tok_wordpiece_word(const struct vc_tokenizer *t, struct vc_tok_scratch *s, const char *w, size_t n, vc_err *err);
 void vc_tok_greedy_text(const struct vc_tokenizer *t, struct vc_tok_scratch *s, const char *w, size_t n);
+/* Higher scores first: the float's order as an unsigned integer's, reversed. */
+uint32_t vc_tok_order_of(float score);
 /* Finishes the tables once the vocabulary and the merges are in. */
 void vc_tok_bpe_finish(struct vc_tokenizer *t);
 
@@ -285,6 +288,9 @@ vc_status vc_tok_nomem(const struct vc_tokenizer *t, vc_err *err);
 vc_status vc_tok_load_model(struct vc_tokenizer *t, const struct json_t *root, vc_err *err);
 /* Raw bytes of a text in the ByteLevel alphabet, in the arena; p NULL if it has other characters. */
 vc_str vc_tok_raw_bytes(struct vc_tokenizer *t, vc_str w);
+
+/* tok_tekken.c: t from the tree of a tekken.json. */
+vc_status vc_tok_load_tekken(struct vc_tokenizer *t, const struct json_t *root, const char *path, vc_err *err);
 
 /* tok_config.c: tokenizer_config.json and the other files beside path: BOS, EOS, chat template. add_bos, add_eos: what
  * the configuration says, else as they were. */

@@ -107,12 +107,19 @@ static vc_status load(struct vc_tokenizer *t, const json_t *root, const char *pa
     return vc_tok_load_beside(t, path, &bos, &eos, err);
 }
 
+/* Mistral's file, whose vocabulary is a list beside a config. */
+static bool is_tekken(const json_t *root) {
+    return json_is_object(json_object_get(root, "config")) && json_is_array(json_object_get(root, "vocab")) && !json_object_get(root, "model");
+}
+
 vc_status vc_tokenizer_from_json(struct vc_tokenizer **out, const char *path, vc_err *err) {
     *out = NULL;
     json_t *root;
     VC_TRY(vc_json_load(&root, path, err));
     struct vc_tokenizer *t = vc_tokenizer_alloc(path);
-    vc_status r = t ? load(t, root, path, err) : vc_fail(err, VC_E_NOMEM, "%s: out of memory", path);
+    vc_status r = VC_OK;
+    if (!t) r = vc_fail(err, VC_E_NOMEM, "%s: out of memory", path);
+    else r = is_tekken(root) ? vc_tok_load_tekken(t, root, path, err) : load(t, root, path, err);
     json_decref(root);
     if (r == VC_OK && t->arena.failed) r = vc_tok_nomem(t, err);
     if (r) vc_tokenizer_close(t);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "text/tokenizer.h"
 
+#include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -61,30 +62,69 @@ vc_status vc_tok_set_size(struct vc_tokenizer *t, uint32_t n, vc_err *err) {
     return VC_OK;
 }
 
-vc_status vc_tokenizer_open(struct vc_tokenizer **out, const char *path, vc_err *err) {
-    struct stat st;
-    *out = NULL;
-    if (stat(path, &st)) return vc_fail(err, VC_E_NOT_FOUND, "%s: no such file or folder", path);
-    if (S_ISDIR(st.st_mode)) {
-        struct vc_buf b = { 0 };
-        vc_buf_printf(&b, "%s/tokenizer.json", path);
-        vc_status r = b.failed ? vc_fail(err, VC_E_NOMEM, "out of memory") : VC_OK;
-        if (r == VC_OK && stat(b.p, &st)) r = vc_fail(err, VC_E_NOT_FOUND, "%s: the folder holds no tokenizer.json", path);
-        if (r == VC_OK) r = vc_tokenizer_from_json(out, b.p, err);
-        vc_buf_free(&b);
-        return r;
+/* Which file of a folder is the tokenizer's: the lower, the sooner; 0: none. */
+static int rank_of_name(const char *name) {
+    static const char *const order[] = { "tokenizer.json", "tekken.json", "tokenizer.model", "spiece.model", "sentencepiece.bpe.model", "tiktoken.model" };
+    for (size_t i = 0; i < VC_ARRAY_LEN(order); i++) {
+        if (!strcmp(name, order[i])) return (int)i + 1;
     }
-    char magic[4] = { 0 };
-    FILE *f = fopen(path, "rb");
-    if (!f) return vc_fail(err, VC_E_IO, "%s: cannot be read", path);
-    size_t got = fread(magic, 1, 4, f);
-    fclose(f);
-    if (got != 4 || memcmp(magic, "GGUF", 4)) return vc_tokenizer_from_json(out, path, err);
+    if (vc_str_ends(vc_str_of(name), ".tiktoken")) return 100;
+    return !strncmp(name, "tokenizer.model.", 16) ? 101 : 0;
+}
+
+static vc_status open_folder(struct vc_tokenizer **out, const char *path, vc_err *err) {
+    DIR *d = opendir(path);
+    if (!d) return vc_fail(err, VC_E_IO, "%s: the folder cannot be read", path);
+    struct vc_buf b = { 0 };
+    int best = 0;
+    for (struct dirent *e; (e = readdir(d));) {
+        int r = rank_of_name(e->d_name);
+        if (!r || (best && best <= r)) continue;
+        best = r;
+        b.n = 0;
+        vc_buf_printf(&b, "%s/%s", path, e->d_name);
+    }
+    closedir(d);
+    vc_status r = VC_OK;
+    if (b.failed) r = vc_fail(err, VC_E_NOMEM, "out of memory");
+    else if (!best)
+        r = vc_fail(err, VC_E_NOT_FOUND, "%s: the folder holds no tokenizer.json, nor tekken.json, a SentencePiece model or a *.tiktoken file", path);
+    else r = vc_tokenizer_open(out, b.p, err);
+    vc_buf_free(&b);
+    return r;
+}
+
+static vc_status open_gguf(struct vc_tokenizer **out, const char *path, vc_err *err) {
     struct vc_gguf *g;
     VC_TRY(vc_gguf_open(&g, path, err));
     vc_status r = vc_tokenizer_from_gguf(out, g, err);
     vc_gguf_close(g);
     return r;
+}
+
+/* A line of base64, a space and a number. */
+static bool is_ranks(const char *p, size_t n) {
+    size_t i = 0, k;
+    while (i < n && (strchr("+/=", p[i]) ? p[i] != '\0' : (p[i] >= '0' && p[i] <= '9') || ((p[i] | 32) >= 'a' && (p[i] | 32) <= 'z'))) i++;
+    if (i == 0 || i >= n || p[i] != ' ') return false;
+    for (k = ++i; i < n && p[i] >= '0' && p[i] <= '9'; i++) {}
+    return i > k && (i == n || p[i] == '\n' || p[i] == '\r');
+}
+
+vc_status vc_tokenizer_open(struct vc_tokenizer **out, const char *path, vc_err *err) {
+    struct stat st;
+    *out = NULL;
+    if (stat(path, &st)) return vc_fail(err, VC_E_NOT_FOUND, "%s: no such file or folder", path);
+    if (S_ISDIR(st.st_mode)) return open_folder(out, path, err);
+    char head[256] = { 0 };
+    FILE *f = fopen(path, "rb");
+    if (!f) return vc_fail(err, VC_E_IO, "%s: cannot be read", path);
+    size_t got = fread(head, 1, sizeof head, f);
+    fclose(f);
+    if (got >= 4 && !memcmp(head, "GGUF", 4)) return open_gguf(out, path, err);
+    if (is_ranks(head, got)) return vc_tokenizer_from_tiktoken(out, path, err);
+    if (got && head[0] == '\n' && !vc_str_ends(vc_str_of(path), ".json")) return vc_tokenizer_from_sentencepiece(out, path, err);    /* field 1 */
+    return vc_tokenizer_from_json(out, path, err);
 }
 
 int32_t vc_tok_bos(const struct vc_tokenizer *t) { return t->bos; }
