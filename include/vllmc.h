@@ -198,6 +198,10 @@ typedef struct vc_request_params {
      * the content alone. */
     const char *tool_parser, *reasoning_parser;
     const char *tools_json;                              /* the tools that the tool parser may call, as OpenAI's `tools` */
+    int no_tool_calls;                                   /* calls are found and left out (tool_choice "none") */
+    int thinking_off;                                    /* the prompt switched thinking off: the answer is content from its start */
+    int parse_whole;                                     /* parsed when it has ended, as vLLM does without streaming: an answer with a malformed
+                                                          * call is then all content */
 } vc_request_params;
 
 VC_API void vc_sampling_params_init(vc_sampling_params *p);
