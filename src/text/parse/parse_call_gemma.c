@@ -158,7 +158,6 @@ static bool open_level(struct vc_parser *p, char c) {
     b->stack[b->depth].open = (uint8_t)c;
     b->stack[b->depth++].any = false;
     vc_buf_addc(&p->val, c);
-    p->key.n = b->depth > 1 ? 0 : p->key.n;
     b->st = c == '{' ? G_KEY : G_VALUE;
     p->args.n = 0;
     return true;

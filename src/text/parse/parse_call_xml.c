@@ -32,9 +32,11 @@ static void begin(struct vc_parser *p) {
     p->u.xml.st = at_name ? X_NAME : X_SECTION;
 }
 
+/* Without quotes; the closing one may be missing where the output was cut. */
 static vc_str unquote(vc_str s) {
-    bool quoted = s.n >= 2 && (s.p[0] == '"' || s.p[0] == '\'') && s.p[s.n - 1] == s.p[0];
-    return quoted ? (vc_str){ s.p + 1, s.n - 2 } : s;
+    if (!s.n || (s.p[0] != '"' && s.p[0] != '\'')) return s;
+    size_t closed = s.n >= 2 && s.p[s.n - 1] == s.p[0];
+    return (vc_str){ s.p + 1, s.n - 1 - closed };
 }
 
 static void call(struct vc_parser *p) {

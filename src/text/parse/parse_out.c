@@ -105,6 +105,7 @@ void vc_pp_content_gap(struct vc_parser *p) { p->ws.n = 0; }
 
 void vc_pp_content_end(struct vc_parser *p) {
     if (p->n_calls && (!p->content_any || p->after_lead)) p->ws.n = 0;
+    if (p->seen && p->tool->cut == VC_CUT_DROP && !p->content_any) p->ws.n = 0;
     if (p->tool && p->tool->after == VC_AFTER_RAW && p->n_calls) p->ws.n = 0;
     if (p->think && (p->think->flags & VC_PT_TRIM)) p->ws.n = 0;
     vc_pp_queue(p, VC_PARSE_CONTENT, p->ws.p, p->ws.n);

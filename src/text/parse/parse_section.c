@@ -90,7 +90,7 @@ void vc_section_begin(struct vc_parser *p, size_t start) {
         p->ws_saved.n = 0;
         vc_buf_add(&p->ws_saved, p->ws.p, p->ws.n);
     }
-    p->raw_on = true;
+    p->raw_on = p->seen = true;
     const char *end = t->end ? t->end : t->body == VC_BODY_JSON ? t->in[4 + start] : NULL;
     vc_tags_clear(&p->end_tags);
     vc_tags_add(&p->end_tags, end, 0, 0);

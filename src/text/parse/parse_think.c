@@ -188,7 +188,8 @@ static void on_tag(struct vc_parser *p, unsigned role, const char *s, size_t n, 
         if (p->look) resolve(p, false);
         p->drop = true;
         break;
-    default:
+    default:    /* R_DROP: left out, unless the calls it belongs to are content */
+        if (p->closed && p->tool->after == VC_AFTER_KEEP) plain(p, s, n);
         break;
     }
 }
@@ -222,6 +223,11 @@ void vc_think_finish(struct vc_parser *p) {
         memcpy(held, p->tg.held, n);
         p->tg.n = 0;
         if (p->all_on) vc_buf_add(&p->all, held, n);
+        const char *eat = p->n_calls ? p->tool->eat : NULL;
+        if (n && eat && !strncmp(eat, held, n)) {     /* a cut end marker behind a call */
+            if (p->whole && p->tool->cut == VC_CUT_ALL) p->bad_all = true;
+            n = 0;
+        }
         plain(p, held, n);
         if (!p->look) break;
         resolve(p, p->look == LOOK_PREFACE);
