@@ -257,8 +257,9 @@ static vc_status decode_texts(const struct vc_tokenizer *t, const int32_t *ids, 
     return r;
 }
 
-void vc_tok_add_piece(const struct vc_tokenizer *t, vc_str w, bool *first, struct vc_buf *raw) {
-    bool cut = *first && w.n && w.p[0] == ' ';
+void vc_tok_add_piece(const struct vc_tokenizer *t, int32_t id, bool *first, struct vc_buf *raw) {
+    vc_str w = t->piece[id];
+    bool cut = *first && w.n && w.p[0] == ' ' && (t->strip_first == VC_STRIP_FIRST || t->text[id].p[0] == '\xE2');    /* ▁, as it is spelled */
     vc_buf_add(raw, w.p + cut, w.n - cut);
     if (t->strip_first == VC_STRIP_FIRST || w.n > cut || (cut && t->strip_first == VC_STRIP_SHOWN)) *first = false;
 }
@@ -290,7 +291,7 @@ vc_status vc_tok_decode(const struct vc_tokenizer *t, const int32_t *ids, size_t
     size_t from = out->n;
     for (size_t i = 0; i < n; i++) {
         if (skip && (t->flags[ids[i]] & VC_TOKF_SPECIAL)) continue;
-        vc_tok_add_piece(t, t->piece[ids[i]], &first, &raw);
+        vc_tok_add_piece(t, ids[i], &first, &raw);
     }
     vc_tok_lossy(out, raw.p, raw.n);
     if (t->clean_spaces) vc_tok_clean(out, from);

@@ -262,8 +262,8 @@ void vc_tok_bpe_finish(struct vc_tokenizer *t);
 /* tok_decode.c */
 vc_status vc_tok_check_id(const struct vc_tokenizer *t, int32_t id, vc_err *err);
 void vc_tok_lossy(struct vc_buf *out, const char *p, size_t n);   /* appends, each broken part as U+FFFD */
-/* Appends piece w of a token; *first: whether a leading space may still be dropped. */
-void vc_tok_add_piece(const struct vc_tokenizer *t, vc_str w, bool *first, struct vc_buf *raw);
+/* Appends the piece of a token; *first: whether a leading space may still be dropped. */
+void vc_tok_add_piece(const struct vc_tokenizer *t, int32_t id, bool *first, struct vc_buf *raw);
 /* llama.cpp's clean_spaces on out[from …). */
 void vc_tok_clean(struct vc_buf *out, size_t from);
 

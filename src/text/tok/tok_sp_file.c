@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * tok_sp_file.c: a tokenizer from a SentencePiece model (sentencepiece_model.proto): unigram and BPE. Behaves as the
  * sentencepiece library 0.2: control pieces in a text are text (but see VC_ENC_PARSE_SPECIAL), user-defined ones are kept. */
+#include <float.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -170,20 +171,17 @@ static vc_status set_normalizer(struct vc_tokenizer *t, const struct model *x, v
     return vc_tok_add_norm(t, n, err);
 }
 
-/* unigram_model.cc: user-defined pieces score length · max - 0.1, unknown characters min - 10; unused pieces are left out. */
+/* As sentencepiece 0.2.3 scores: user-defined pieces 0.1 · (bytes - 1), unknown characters min - 10; unused pieces are left out. */
 static vc_status set_unigram(struct vc_tokenizer *t, const struct model *x, vc_err *err) {
     struct vc_tok_unigram *u = &t->uni;
-    float least = INFINITY, most = -INFINITY;
+    float least = FLT_MAX;
     u->score = VC_NEW_ARRAY(&t->arena, double, x->n);
     if (!u->score) return vc_tok_nomem(t, err);
     for (uint32_t i = 0; i < x->n; i++) {
-        if (x->kind[i] != NORMAL) continue;
-        least = fminf(least, x->score[i]);
-        most = fmaxf(most, x->score[i]);
+        if (x->kind[i] == NORMAL) least = fminf(least, x->score[i]);
     }
-    if (least > most) least = most = 0;
     for (uint32_t i = 0; i < x->n; i++) {
-        u->score[i] = x->kind[i] == USER ? (double)((float)t->text[i].n * most) - 0.1 : (double)x->score[i];
+        u->score[i] = (double)(x->kind[i] == USER ? (float)(0.1 * (double)t->text[i].n - 0.1) : x->score[i]);
         if ((x->kind[i] == NORMAL || x->kind[i] == USER) && !vc_trie_add(&u->trie, t->text[i].p, t->text[i].n, (int32_t)i)) return vc_tok_nomem(t, err);
     }
     t->model = VC_MODEL_UNIGRAM;

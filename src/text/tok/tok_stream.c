@@ -50,7 +50,7 @@ static vc_status push_cleaned(struct vc_detok *d, struct vc_buf *out, vc_err *er
 /* Pieces are bytes: the held ones are decoded alone, since what was given out ended at a character's end. */
 static vc_status push_piece(struct vc_detok *d, int32_t id, struct vc_buf *out, vc_err *err) {
     bool first = d->t->strip_first != VC_STRIP_NONE && !d->window_prefix;
-    vc_tok_add_piece(d->t, d->t->piece[id], &first, &d->pending);
+    vc_tok_add_piece(d->t, id, &first, &d->pending);
     d->window_prefix = !first;    /* what may be stripped is behind us */
     if (d->t->clean_spaces) return push_cleaned(d, out, err);
     d->work.n = 0;

@@ -6,8 +6,8 @@
 #include "text/tok/tok_int.h"
 
 static void offer(const struct vc_tok_unigram *u, struct vc_tok_best *to, int32_t id, double score, uint32_t from) {
-    if (to->from != UINT32_MAX && !(score > to->score)) return;
-    *to = (struct vc_tok_best){ u->f32 ? (double)(float)score : score, id, from };
+    if (u->f32) score = (double)(float)score;
+    if (to->from == UINT32_MAX || score > to->score) *to = (struct vc_tok_best){ score, id, from };
 }
 
 static bool find_path(const struct vc_tokenizer *t, struct vc_tok_scratch *s, const char *w, size_t n) {
