@@ -14,10 +14,21 @@ static vc_status no_memory(const char *path, vc_err *err) {
     return vc_fail(err, VC_E_NOMEM, "%s: out of memory", path);
 }
 
+static void free_strings(struct vc_gguf *g) {
+    for (size_t i = 0; g->strings && i < g->file[0].n_kv; i++) {
+        free(g->strings[i]);
+        g->strings[i] = NULL;
+    }
+}
+
+void vc_gguf_drop(struct vc_gguf *g) {
+    free_strings(g);
+    for (size_t i = 0; i < g->n_files; i++) vc_map_drop(&g->file[i].map, 0, g->file[i].map.n);
+}
+
 void vc_gguf_close(struct vc_gguf *g) {
     if (!g) return;
-    if (g->strings)
-        for (size_t i = 0; i < g->file[0].n_kv; i++) free(g->strings[i]);
+    free_strings(g);
     free(g->strings);
     for (size_t i = 0; i < g->n_files; i++) vc_gguf_file_free(&g->file[i]);
     free(g->file);

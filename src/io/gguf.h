@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * gguf.h: GGUF files (ggml's docs/gguf.md), versions 2 and 3, single or split in -0000i-of-0000N parts: key-values
  * here, tensors through tensors.h. Everything is checked when the file is opened; values borrow from the mapping.
- * An opened vc_gguf is immutable but for the tables that vc_gguf_strings makes: call that from one thread at a
- * time. */
+ * An opened vc_gguf is immutable but for the tables that vc_gguf_strings makes and vc_gguf_drop frees: call these
+ * from one thread at a time. */
 #ifndef VC_IO_GGUF_H
 #define VC_IO_GGUF_H
 
@@ -43,6 +43,9 @@ vc_status vc_gguf_open(struct vc_gguf **out, const char *path, vc_err *err);
 /* One file in memory, borrowed until close; a split is refused. name is used in error text. */
 vc_status vc_gguf_open_mem(struct vc_gguf **out, const void *p, size_t n, const char *name, vc_err *err);
 void vc_gguf_close(struct vc_gguf *g);      /* NULL is fine */
+/* The key-values are not needed for a while: frees the tables of vc_gguf_strings and lets the pages go (madvise);
+ * everything stays readable. */
+void vc_gguf_drop(struct vc_gguf *g);
 const char *vc_gguf_path(const struct vc_gguf *g);      /* of the first file */
 uint32_t vc_gguf_version(const struct vc_gguf *g);
 size_t vc_gguf_num_files(const struct vc_gguf *g);
@@ -60,7 +63,7 @@ vc_status vc_gguf_u64(const struct vc_gguf *g, const char *key, uint64_t *v, vc_
 vc_status vc_gguf_f32(const struct vc_gguf *g, const char *key, float *v, vc_err *err);
 vc_status vc_gguf_bool(const struct vc_gguf *g, const char *key, bool *v, vc_err *err);
 vc_status vc_gguf_str(const struct vc_gguf *g, const char *key, vc_str *v, vc_err *err);
-/* Array of strings as a table of slices, made at the first call and owned by g. */
+/* Array of strings as a table of slices, made at the first call and owned by g until vc_gguf_drop. */
 vc_status vc_gguf_strings(const struct vc_gguf *g, const char *key, const vc_str **v, size_t *n, vc_err *err);
 /* Array of plain elements of exactly the type `of`: unaligned little-endian bytes, to be copied out with memcpy. */
 vc_status vc_gguf_array(const struct vc_gguf *g, const char *key, enum vc_gguf_type of, const void **data,

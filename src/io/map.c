@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdbool.h>
 #include <string.h>
 #include <strings.h>
 #include <sys/mman.h>
@@ -43,6 +42,7 @@ static vc_status map_fd(struct vc_map *m, int fd, const char *path, vc_err *err)
     if (p == MAP_FAILED) return vc_fail(err, VC_E_IO, "%s: cannot be mapped: %s", path, strerror(errno));
     m->p = p;
     m->n = (size_t)st.st_size;
+    m->fd = fd;
     return VC_OK;
 }
 
@@ -54,13 +54,16 @@ vc_status vc_map_open(struct vc_map *m, const char *path, vc_err *err) {
         return vc_fail(err, s, "%s: %s", path, strerror(errno));
     }
     vc_status s = map_fd(m, fd, path, err);
-    close(fd);
+    if (s != VC_OK) close(fd);
     if (s == VC_OK && (s = vc_map_check(m->p, m->n, path, err)) != VC_OK) vc_map_close(m);
     return s;
 }
 
 void vc_map_close(struct vc_map *m) {
-    if (m->p) munmap((void *)(uintptr_t)m->p, m->n);
+    if (m->p) {
+        munmap((void *)(uintptr_t)m->p, m->n);
+        close(m->fd);
+    }
     *m = (struct vc_map){ 0 };
 }
 
@@ -70,4 +73,15 @@ void vc_map_drop(const struct vc_map *m, uint64_t offset, uint64_t bytes) {
     uint64_t page = (uint64_t)size, lo = (offset + page - 1) / page * page, hi = (offset + bytes) / page * page;
     if (offset + bytes == m->n) hi = m->n;
     if (lo < hi) madvise((void *)(uintptr_t)(m->p + lo), (size_t)(hi - lo), MADV_DONTNEED);
+}
+
+bool vc_map_read(const struct vc_map *m, uint64_t offset, uint64_t bytes, void *dst) {
+    if (!m->p || offset > m->n || bytes > m->n - offset) return false;
+    for (uint64_t done = 0; done < bytes;) {
+        ssize_t k = pread(m->fd, (char *)dst + done, (size_t)(bytes - done), (off_t)(offset + done));
+        if (k < 0 && errno == EINTR) continue;
+        if (k <= 0) return false;
+        done += (uint64_t)k;
+    }
+    return true;
 }

@@ -239,8 +239,25 @@ const char *vc_tensors_file(const struct vc_tensors *t, size_t i) {
     return t->g ? t->g->file[i].path : t->part[i].path;
 }
 
-void vc_tensors_drop(const struct vc_tensors *t, const struct vc_tensor *x) {
-    vc_map_drop(t->g ? &t->g->file[x->file].map : &t->part[x->file].map, x->offset, x->bytes);
+static const struct vc_map *map_of(const struct vc_tensors *t, const struct vc_tensor *x) {
+    return t->g ? &t->g->file[x->file].map : &t->part[x->file].map;
+}
+
+void vc_tensors_drop(const struct vc_tensors *t, const struct vc_tensor *x) { vc_map_drop(map_of(t, x), x->offset, x->bytes); }
+
+void vc_tensors_drop_all(const struct vc_tensors *t) {
+    for (size_t i = 0; i < vc_tensors_num_files(t); i++) {
+        const struct vc_map *m = t->g ? &t->g->file[i].map : &t->part[i].map;
+        vc_map_drop(m, 0, m->n);
+    }
+}
+
+bool vc_tensors_read(const struct vc_tensors *t, const struct vc_tensor *x, uint64_t at, uint64_t bytes, void *dst) {
+    const struct vc_map *m = map_of(t, x);
+    if (at > x->bytes || bytes > x->bytes - at) return false;
+    if (m->p) return vc_map_read(m, x->offset + at, bytes, dst);
+    memcpy(dst, (const char *)x->data + at, (size_t)bytes);        /* a file in memory */
+    return true;
 }
 
 uint64_t vc_tensor_elems(const struct vc_tensor *x) {

@@ -5,6 +5,7 @@
 #ifndef VC_IO_TENSORS_H
 #define VC_IO_TENSORS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -41,6 +42,10 @@ size_t vc_tensors_num_files(const struct vc_tensors *t);
 const char *vc_tensors_file(const struct vc_tensors *t, size_t i);     /* path of file i */
 /* The pages of x are not needed for a while (madvise); its data stays readable. */
 void vc_tensors_drop(const struct vc_tensors *t, const struct vc_tensor *x);
+void vc_tensors_drop_all(const struct vc_tensors *t);
+
+/* Copies bytes [at, at + bytes) of x's data, without its pages becoming resident. False: the file cannot be read. */
+bool vc_tensors_read(const struct vc_tensors *t, const struct vc_tensor *x, uint64_t at, uint64_t bytes, void *dst);
 
 /* Product of the dims (never overflows: checked at opening). */
 uint64_t vc_tensor_elems(const struct vc_tensor *x);
