@@ -21,19 +21,26 @@ struct vc_template_limits {
     uint32_t ms;            /* wall-clock time; default 5000, looked at every few thousand steps */
 };
 
+/* Where in the template an error is; both 0 when it is in no place of it. */
+struct vc_template_place { uint32_t line, column; };
+
 struct vc_template_args {
     const json_t *messages;             /* array of objects */
     const json_t *tools, *documents;    /* arrays; NULL: none */
-    const json_t *kwargs; /* object of further variables (enable_thinking …), or NULL. None of them may take the
-                                           name of a variable that is set here, nor of a global function: VC_E_INVALID names it */
+    /* Object of further variables (enable_thinking …), or NULL. None of them may take the name of a global function, of
+     * messages, tools or add_generation_prompt, nor of documents or a special token that is given here: VC_E_INVALID names it. */
+    const json_t *kwargs;
     bool add_generation_prompt, continue_final_message;
     const char *bos_token, *eos_token, *unk_token, *pad_token;  /* NULL: not defined */
     int64_t now;                        /* unix time for strftime_now, shown in the machine's time zone */
     struct vc_template_limits limits;
+    struct vc_template_place *place;    /* NULL, or set on error */
 };
 
 /* VC_E_TEMPLATE with line and column when the text is not a template. `text` is not kept. */
 vc_status vc_template_compile(struct vc_template **out, const char *text, size_t n, vc_err *err);
+vc_status vc_template_compile_at(struct vc_template **out, const char *text, size_t n, struct vc_template_place *place,
+                                 vc_err *err);
 void vc_template_del(struct vc_template *t);
 
 /* Appends the rendered text to *out; on error *out is as it was. The message of the template's own raise_exception is passed

@@ -118,7 +118,7 @@ static void reserved(void **state) {
     vc_err err = VC_ERR_INIT;
     for (size_t i = 0; i < VC_ARRAY_LEN(names); i++) {
         json_t *kw = json_pack("{s:s}", names[i], "stolen");
-        struct vc_template_args a = { .messages = messages, .kwargs = kw, .bos_token = "<s>" };
+        struct vc_template_args a = { .messages = messages, .documents = messages, .kwargs = kw, .bos_token = "<s>" };
         assert_int_equal(vc_template_render(t, &a, &out, &err), VC_E_INVALID);
         assert_non_null(strstr(err.text, names[i]));
         json_decref(kw);
@@ -127,6 +127,14 @@ static void reserved(void **state) {
     struct vc_template_args a = { .messages = messages, .kwargs = kw, .bos_token = "<s>" };
     assert_int_equal(vc_template_render(t, &a, &out, &err), VC_OK);
     assert_string_equal(out.p, "<s>hi!");
+    json_decref(kw);
+    vc_template_del(t);
+    out.n = 0;      /* what the renderer was not given may come from the variables */
+    t = compile("{{ documents }}{{ eos_token }}{{ bos_token }}");
+    kw = json_pack("{s:s, s:s}", "documents", "docs", "eos_token", "</s>");
+    a.kwargs = kw;
+    assert_int_equal(vc_template_render(t, &a, &out, &err), VC_OK);
+    assert_string_equal(out.p, "docs</s><s>");
     vc_buf_free(&out);
     json_decref(kw);
     json_decref(messages);

@@ -5,5 +5,5 @@ set(FILES
     jinja_float.c jinja_format.c jinja_global.c jinja_json.c jinja_lex.c jinja_loop.c jinja_method.c jinja_names.c
     jinja_ops.c jinja_parse.c jinja_parse_expr.c jinja_percent.c jinja_repr.c jinja_search.c jinja_str_find.c
     jinja_str_split.c
-    jinja_test.c jinja_time.c jinja_value.c template.c template_format.c
+    jinja_test.c jinja_time.c jinja_value.c template.c template_format.c template_source.c
 )

@@ -8,6 +8,12 @@
 #include "text/jinja/jinja_ast.h"
 #include "text/jinja/jinja_run.h"
 
+static void note_place(vc_jx *x) {
+    if (x->place)
+        *x->place = x->node ? (struct vc_template_place){ x->node->line, x->node->col }
+                            : (struct vc_template_place){ x->line, x->line ? x->col : 0 };
+}
+
 void vc_j_raise(vc_jx *x, const char *fmt, ...) {
     char text[512];
     va_list ap;
@@ -17,11 +23,13 @@ void vc_j_raise(vc_jx *x, const char *fmt, ...) {
     if (x->node) vc_fail(x->err, VC_E_TEMPLATE, "line %u, column %u: %s", x->node->line, x->node->col, text);
     else if (x->line) vc_fail(x->err, VC_E_TEMPLATE, "line %u, column %u: %s", x->line, x->col, text);
     else vc_fail(x->err, VC_E_TEMPLATE, "%s", text);
+    note_place(x);
     longjmp(x->at, 1);
 }
 
 void vc_j_raise_plain(vc_jx *x, const struct vc_jstr *s) {
     vc_fail(x->err, VC_E_TEMPLATE, "%.*s", (int)VC_MIN(s->n, 4096u), s->p);
+    note_place(x);
     longjmp(x->at, 1);
 }
 

@@ -27,6 +27,7 @@ struct vc_jx {
     const struct vc_jprog *prog;
     jmp_buf at;
     vc_err *err;
+    struct vc_template_place *place;    /* of an error, for the caller; may be NULL */
     const struct vc_jnode *node;        /* being evaluated, for line and column */
     uint32_t line, col;                 /* while compiling */
     struct vc_jbuf *out;

@@ -11,14 +11,20 @@
 enum { DEFAULT_STEPS = 50000000, DEFAULT_OUTPUT = 64 << 20, DEFAULT_MEMORY = 256 << 20, DEFAULT_DEPTH = 1000, DEFAULT_MS = 5000 };
 #define CONTINUE_TAG "CONTINUE_FINAL_MESSAGE_TAG "
 
-static vc_status check_utf8(const char *text, size_t n, vc_err *err) {
-    uint32_t cp;
-    size_t line = 1;
+static vc_status check_utf8(const char *text, size_t n, struct vc_template_place *place, vc_err *err) {
+    uint32_t cp, line = 1;
+    size_t from = 0;
     for (size_t i = 0, w; i < n; i += w) {
         w = vc_utf8_decode(text + i, n - i, &cp);
-        if (w == 0)
-            return vc_fail(err, VC_E_TEMPLATE, "line %zu: the template is not valid UTF-8 at byte %zu", line, i);
-        line += cp == '\n';
+        if (w == 0) {
+            struct vc_template_place at = { line, (uint32_t)vc_j_count_cp(text + from, i - from) + 1 };
+            if (place) *place = at;
+            return vc_fail(err, VC_E_TEMPLATE, "line %u, column %u: the template is not valid UTF-8", at.line, at.column);
+        }
+        if (cp == '\n') {
+            line++;
+            from = i + 1;
+        }
     }
     return VC_OK;
 }
@@ -29,8 +35,14 @@ static bool holds(const char *p, size_t n, const char *what) {
 }
 
 vc_status vc_template_compile(struct vc_template **out, const char *text, size_t n, vc_err *err) {
+    return vc_template_compile_at(out, text, n, NULL, err);
+}
+
+vc_status vc_template_compile_at(struct vc_template **out, const char *text, size_t n, struct vc_template_place *place,
+                                 vc_err *err) {
     *out = NULL;
-    VC_TRY(check_utf8(text, n, err));
+    if (place) *place = (struct vc_template_place){ 0, 0 };
+    VC_TRY(check_utf8(text, n, place, err));
     struct vc_template *t = calloc(1, sizeof *t);
     struct vc_jx *x = calloc(1, sizeof *x);
     if (!t || !x) {
@@ -40,6 +52,7 @@ vc_status vc_template_compile(struct vc_template **out, const char *text, size_t
     }
     *x = (struct vc_jx){ .a = &t->prog.arena,
                          .err = err,
+                         .place = place,
                          .max_steps = UINT64_MAX,
                          .max_output = UINT64_MAX,
                          .max_depth = DEFAULT_DEPTH,
@@ -174,19 +187,24 @@ static void cut_final(vc_jx *x, struct vc_jbuf *out, vc_jv text) {
 }
 
 /* ---- rendering ---- */
-static const char *const reserved[] = { "messages",  "tools",     "documents", "add_generation_prompt",
-                                        "bos_token", "eos_token", "unk_token", "pad_token" };
+/* Is this variable the renderer's own? Those that it was not given may come from the kwargs. */
+static bool is_taken(const struct vc_template_args *a, const char *key) {
+    const struct { const char *name; bool taken; } own[] = {
+        { "messages", true }, { "tools", true }, { "add_generation_prompt", true }, { "documents", a->documents != NULL },
+        { "bos_token", a->bos_token != NULL }, { "eos_token", a->eos_token != NULL }, { "unk_token", a->unk_token != NULL },
+        { "pad_token", a->pad_token != NULL },
+    };
+    for (size_t i = 0; i < VC_ARRAY_LEN(own); i++)
+        if (!strcmp(key, own[i].name)) return own[i].taken;
+    return vc_j_global(key, strlen(key)) != NULL;
+}
 
-static vc_status check_kwargs(const json_t *kwargs, vc_err *err) {
-    json_t *o = (json_t *)(uintptr_t)kwargs;
-    for (void *it = json_object_iter(o); it; it = json_object_iter_next(o, it)) {
-        const char *key = json_object_iter_key(it);
-        bool taken = vc_j_global(key, strlen(key)) != NULL;
-        for (size_t i = 0; i < VC_ARRAY_LEN(reserved); i++) taken |= !strcmp(key, reserved[i]);
-        if (taken)
+static vc_status check_kwargs(const struct vc_template_args *a, vc_err *err) {
+    json_t *o = (json_t *)(uintptr_t)a->kwargs;
+    for (void *it = json_object_iter(o); it; it = json_object_iter_next(o, it))
+        if (is_taken(a, json_object_iter_key(it)))
             return vc_fail(err, VC_E_INVALID, "the template variable '%s' is set by the renderer and can't be given",
-                           key);
-    }
+                           json_object_iter_key(it));
     return VC_OK;
 }
 
@@ -232,6 +250,7 @@ static vc_status render(struct job *j, int64_t now, const struct vc_template_lim
     x->a = &j->arena;
     x->prog = &j->t->prog;
     x->err = err;
+    x->place = j->args ? j->args->place : NULL;
     x->now = now;
     x->seed = vc_now_ns() ^ (uintptr_t)x;
     x->max_steps = lim->steps ? lim->steps : DEFAULT_STEPS;
@@ -256,7 +275,8 @@ vc_status vc_template_render(const struct vc_template *t, const struct vc_templa
                              vc_err *err) {
     if (a->kwargs && !json_is_object(a->kwargs))
         return vc_fail(err, VC_E_INVALID, "the template variables must be an object");
-    if (a->kwargs) VC_TRY(check_kwargs(a->kwargs, err));
+    if (a->place) *a->place = (struct vc_template_place){ 0, 0 };
+    if (a->kwargs) VC_TRY(check_kwargs(a, err));
     struct job j = { .t = t, .args = a };
     return render(&j, a->now, &a->limits, out, err);
 }
