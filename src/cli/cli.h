@@ -76,7 +76,7 @@ struct cli_opts {
     struct cli_counts concurrency;
     const char *prompt, *file, *system, *input, *output, *log_level, *color, *scheduling;
     uint32_t bench_prompt, bench_output, reps;
-    int help, version, json, csv, chat, stats, ids, add_special, tensors, plan, slots, ops, man, markdown, bash, zsh;
+    int help, version, json, jsonl, served, csv, chat, stats, ids, add_special, tensors, plan, slots, ops, man, markdown, bash, zsh;
     bool given[CLI_NUM_OPTS];
     const char *arg[8];                               /* what is no option */
     size_t num_args;

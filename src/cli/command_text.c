@@ -42,6 +42,9 @@ static const char *const examples[CLI_NUM_COMMANDS] = {
                     "vllmc inspect ./model-folder --tensors --json\teverything, for scripts",
     [CLI_TOKENIZE] = "vllmc tokenize model.gguf 'Hello, world'\tids, pieces, places in the text\n"
                      "vllmc tokenize model.gguf --decode 1,2,3\tback to text",
+    [CLI_TEMPLATE] = "vllmc template model.gguf\twhat the template reads, and a conversation\n"
+                     "vllmc template model.gguf -f conversation.json\tthe prompt of this one\n"
+                     "vllmc template chat.jinja --jsonl < requests.jsonl\tone result a line",
     [CLI_INFO] = "vllmc info\tthis machine\n"
                  "vllmc info model.gguf --plan\twhich kernel runs each op",
     [CLI_BENCH] = "vllmc bench model.gguf -p 512 -n 128 -c 1,8,32\ttable on a terminal\n"
