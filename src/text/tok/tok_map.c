@@ -11,50 +11,66 @@ bool vc_text_map_init(struct vc_text_map *m, size_t n) {
     return m->slot != NULL;
 }
 
-static bool text_map_put(struct vc_text_map *m, const char *p, size_t n, int32_t id, int32_t *old, uint64_t h);
+static void text_map_place(struct vc_text_map *m, uint64_t h, uint32_t ref) {
+    uint64_t i = vc_map_at(h, m->slots);
+    while (m->slot[i].ref) i = i + 1 < m->slots ? i + 1 : 0;
+    m->slot[i] = (struct vc_text_slot){ (uint32_t)h, ref };
+}
 
+/* Room for one more key. */
 static bool text_map_grow(struct vc_text_map *m) {
-    struct vc_text_map big;
-    if (!vc_text_map_init(&big, m->n * 2 + 16)) return false;
-    for (uint64_t i = 0; m->slot && i < m->slots; i++) {
-        const struct vc_text_slot *s = &m->slot[i];
-        size_t n = s->n_tag & VC_TEXT_KEY_MAX;
-        if (s->p) text_map_put(&big, s->p, n, s->id, NULL, vc_text_hash(s->p, n));
+    if (m->slot && slots_for(m->n + 1) <= m->slots) return true;
+    uint64_t k = slots_for(m->n * 2 + 16), had = m->slots;
+    struct vc_text_slot *was = m->slot, *slot = k <= UINT32_MAX ? calloc(k, sizeof *slot) : NULL;
+    if (!slot) return false;
+    m->slot = slot;
+    m->slots = k;
+    for (uint64_t i = 0; was && i < had; i++) {
+        if (!was[i].ref) continue;
+        struct vc_text_key x = vc_text_map_key(m, was[i].ref);
+        text_map_place(m, vc_text_hash(x.p, x.n), was[i].ref);
     }
-    free(m->slot);
-    *m = big;
+    free(was);
     return true;
 }
 
-static bool text_map_put(struct vc_text_map *m, const char *p, size_t n, int32_t id, int32_t *old, uint64_t h) {
-    if (n > VC_TEXT_KEY_MAX) return false;
-    if ((!m->slot || slots_for(m->n + 1) > m->slots) && !text_map_grow(m)) return false;
-    uint32_t n_tag = vc_text_n_tag(n, h);
-    uint64_t i = vc_map_at(h, m->slots);
-    for (; m->slot[i].p; i = i + 1 < m->slots ? i + 1 : 0) {
-        struct vc_text_slot *s = &m->slot[i];
-        if (s->n_tag == n_tag && !memcmp(s->p, p, n)) {
-            if (old) *old = s->id;
-            return true;
-        }
+/* Appends to the map's own list; 0 when memory is short. */
+static uint32_t text_map_own(struct vc_text_map *m, struct vc_text_key k) {
+    if (m->num_more == m->cap_more) {
+        uint32_t cap = m->cap_more ? m->cap_more + m->cap_more / 2 : 64;
+        struct vc_text_key *v = cap < INT32_MAX ? realloc(m->more, cap * sizeof *v) : NULL;
+        if (!v) return 0;
+        m->more = v;
+        m->cap_more = cap;
     }
-    m->slot[i] = (struct vc_text_slot){ p, n_tag, id };
+    m->more[m->num_more++] = k;
+    return m->num_base + m->num_more;
+}
+
+static bool text_map_put(struct vc_text_map *m, struct vc_text_key k, uint32_t ref, int32_t *old, uint64_t h) {
+    int32_t have = vc_text_map_find_hashed(m, k.p, k.n, h);
+    if (old) *old = have;
+    if (have >= 0) return true;
+    if (!text_map_grow(m)) return false;
+    if (!ref) ref = text_map_own(m, k);
+    if (!ref) return false;
+    text_map_place(m, h, ref);
     m->n++;
     return true;
 }
 
 bool vc_text_map_add(struct vc_text_map *m, const char *p, size_t n, int32_t id, int32_t *old) {
-    if (old) *old = -1;
-    return text_map_put(m, p, n, id, old, vc_text_hash(p, n));
+    return text_map_put(m, (struct vc_text_key){ p, n, id }, 0, old, vc_text_hash(p, n));
 }
 
-bool vc_text_map_add_all(struct vc_text_map *m, const vc_str *keys, size_t n) {
+static bool add_all(struct vc_text_map *m, const vc_str *keys, size_t n, bool table) {
     enum { AHEAD = 16 };
     uint64_t h[AHEAD] = { 0 };
     for (size_t i = 0; i < n + AHEAD; i++) {
         if (i >= AHEAD && keys[i - AHEAD].n) {
-            vc_str k = keys[i - AHEAD];
-            if (!text_map_put(m, k.p, k.n, (int32_t)(i - AHEAD), NULL, h[i % AHEAD])) return false;
+            size_t at = i - AHEAD;
+            struct vc_text_key k = { keys[at].p, keys[at].n, (int32_t)at };
+            if (!text_map_put(m, k, table ? (uint32_t)at + 1 : 0, NULL, h[i % AHEAD])) return false;
         }
         if (i >= n) continue;
         h[i % AHEAD] = vc_text_hash(keys[i].p, keys[i].n);
@@ -63,8 +79,18 @@ bool vc_text_map_add_all(struct vc_text_map *m, const vc_str *keys, size_t n) {
     return true;
 }
 
+bool vc_text_map_add_all(struct vc_text_map *m, const vc_str *keys, size_t n) { return add_all(m, keys, n, false); }
+
+bool vc_text_map_add_table(struct vc_text_map *m, const vc_str *keys, size_t n) {
+    if (m->n || n > INT32_MAX) return false;
+    m->base = keys;
+    m->num_base = (uint32_t)n;
+    return add_all(m, keys, n, true);
+}
+
 void vc_text_map_free(struct vc_text_map *m) {
     free(m->slot);
+    free(m->more);
     *m = (struct vc_text_map){ 0 };
 }
 

@@ -24,29 +24,40 @@ static inline uint64_t vc_text_hash(const char *p, size_t n) {
     return vc_mix64(h ^ w);
 }
 
-/* Open addressing, at most two thirds full; a slot is 16 bytes: a vocabulary has hundreds of thousands. n_tag: the
- * key's length below, eight bits of its hash above. */
-enum { VC_TEXT_KEY_BITS = 24, VC_TEXT_KEY_MAX = (1 << VC_TEXT_KEY_BITS) - 1 };
-struct vc_text_slot { const char *p; uint32_t n_tag; int32_t id; };   /* p NULL: free */
-struct vc_text_map { struct vc_text_slot *slot; uint64_t slots; size_t n; };
+/* Open addressing, at most two thirds full. A slot is 8 bytes, since a vocabulary has hundreds of thousands: half of the
+ * key's hash, and where the key is: 0 free, 1 … num_base the borrowed table, above the map's own list. */
+struct vc_text_slot { uint32_t tag, ref; };
+struct vc_text_key { const char *p; size_t n; int32_t id; };
+struct vc_text_map {
+    struct vc_text_slot *slot;       /* owned */
+    uint64_t slots;
+    size_t n;                        /* keys */
+    const vc_str *base;              /* borrowed: key of id i is base[i], i < num_base */
+    uint32_t num_base, num_more, cap_more;
+    struct vc_text_key *more;        /* owned: keys added one by one */
+};
 bool vc_text_map_init(struct vc_text_map *m, size_t n);          /* room for n keys */
-/* False when memory is short or the key longer than VC_TEXT_KEY_MAX. An equal key keeps its first id, *old (may be NULL)
- * tells it (else -1). */
+/* False when memory is short. An equal key keeps its first id, *old (may be NULL) tells it (else -1). */
 bool vc_text_map_add(struct vc_text_map *m, const char *p, size_t n, int32_t id, int32_t *old);
 /* Adds keys[i] → i for all that are not empty; faster than one by one, since the slots of later keys are fetched ahead. */
 bool vc_text_map_add_all(struct vc_text_map *m, const vc_str *keys, size_t n);
+/* The same to an empty map, which keeps no list of them: the array must stay as it is while the map lives. */
+bool vc_text_map_add_table(struct vc_text_map *m, const vc_str *keys, size_t n);
 void vc_text_map_free(struct vc_text_map *m);
 /* First slot of a hash: its high half scaled to the table, so that any number of slots will do. */
 static inline uint64_t vc_map_at(uint64_t h, uint64_t slots) { return (h >> 32) * slots >> 32; }
-static inline uint32_t vc_text_n_tag(size_t n, uint64_t h) { return (uint32_t)n | (uint32_t)(h & 0xFF) << VC_TEXT_KEY_BITS; }
+static inline struct vc_text_key vc_text_map_key(const struct vc_text_map *m, uint32_t ref) {
+    if (ref > m->num_base) return m->more[ref - m->num_base - 1];
+    return (struct vc_text_key){ m->base[ref - 1].p, m->base[ref - 1].n, (int32_t)(ref - 1) };
+}
 static inline int32_t vc_text_map_find_hashed(const struct vc_text_map *m, const char *p, size_t n, uint64_t h) {
-    if (!m->slot || n > VC_TEXT_KEY_MAX) return -1;
-    uint32_t n_tag = vc_text_n_tag(n, h);
-    for (uint64_t i = vc_map_at(h, m->slots);; i = i + 1 < m->slots ? i + 1 : 0) {
-        const struct vc_text_slot *s = &m->slot[i];
-        if (!s->p) return -1;
-        if (s->n_tag == n_tag && !memcmp(s->p, p, n)) return s->id;
+    if (!m->slot) return -1;
+    for (uint64_t i = vc_map_at(h, m->slots); m->slot[i].ref; i = i + 1 < m->slots ? i + 1 : 0) {
+        if (m->slot[i].tag != (uint32_t)h) continue;
+        struct vc_text_key k = vc_text_map_key(m, m->slot[i].ref);
+        if (k.n == n && !memcmp(k.p, p, n)) return k.id;
     }
+    return -1;
 }
 static inline int32_t vc_text_map_find(const struct vc_text_map *m, const char *p, size_t n) {
     return vc_text_map_find_hashed(m, p, n, vc_text_hash(p, n));
