@@ -97,7 +97,7 @@ size_t api_find_stop(const struct vc_sampling *s, const char *text, size_t n, si
 vc_status api_load_defaults(struct vc_model *m, const vc_model_params *p, vc_err *err);
 
 /* text.c */
-vc_status api_load_text(struct vc_model *m, const vc_model_params *p, vc_err *err);
+vc_status api_load_text(struct vc_model *m, const vc_model_params *p, const struct vc_gguf *g, vc_err *err);   /* g: the model, NULL: a folder */
 
 /* For rooms above that look inside (lab). */
 struct vc_engine *vc_model_engine(struct vc_model *m);

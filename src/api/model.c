@@ -48,10 +48,17 @@ static vc_status fill_info(struct vc_model *m, const vc_model_params *p, vc_err 
     return m->arena.failed ? vc_fail(err, VC_E_NOMEM, "out of memory opening %s", p->path) : VC_OK;
 }
 
+struct opening { struct vc_model *m; const vc_model_params *p; };
+static vc_status opened(void *arg, const struct vc_gguf *g, vc_err *err) {
+    const struct opening *o = arg;
+    return api_load_text(o->m, o->p, g, err);
+}
+
 static vc_status open_engine(struct vc_model *m, const vc_model_params *p, vc_err *err) {
+    struct opening o = { m, p };
     struct vc_engine_params ep = {
         .net = { .path = p->path, .dtype = p->dtype, .numerics = p->numerics, .kv_dtype = p->kv_cache_dtype, .max_model_len = p->max_model_len, .threads = p->threads,
-                 .strict = p->strict_kernels, .no_fuse = p->no_fuse, .progress = p->progress, .progress_arg = p->progress_arg },
+                 .strict = p->strict_kernels, .no_fuse = p->no_fuse, .progress = p->progress, .progress_arg = p->progress_arg, .opened = opened, .opened_arg = &o },
         .max_num_seqs = p->max_num_seqs, .max_num_batched_tokens = p->max_num_batched_tokens, .block_size = p->block_size, .kv_bytes = p->kv_cache_memory_bytes,
         .prefix_caching = p->enable_prefix_caching != 0, .priority_policy = p->priority != 0,
     };
@@ -63,7 +70,6 @@ static vc_status open_all(struct vc_model *m, const vc_model_params *p, vc_err *
     if (!m->pool) return vc_fail(err, VC_E_NOMEM, "out of memory opening %s", p->path);
     VC_TRY(open_engine(m, p, err));
     VC_TRY(fill_info(m, p, err));
-    VC_TRY(api_load_text(m, p, err));
     m->info.chat_template = m->chat_text;
     if (m->tokenizer) m->info.bos_token_id = vc_tok_bos(m->tokenizer);
     return api_load_defaults(m, p, err);

@@ -14,9 +14,8 @@ static bool exists(const char *path) {
 }
 
 /* Where the vocabulary comes from: --tokenizer, the GGUF itself, or tokenizer.json in the folder, if there is one. */
-static vc_status load_tokenizer(struct vc_model *m, const vc_model_params *p, vc_err *err) {
+static vc_status load_tokenizer(struct vc_model *m, const vc_model_params *p, const struct vc_gguf *g, vc_err *err) {
     if (p->tokenizer && *p->tokenizer) return vc_tokenizer_open(&m->tokenizer, p->tokenizer, err);
-    const struct vc_gguf *g = vc_engine_net(m->engine)->gguf;
     if (g) return vc_gguf_find(g, "tokenizer.ggml.model") ? vc_tokenizer_from_gguf(&m->tokenizer, g, err) : VC_OK;
     char file[4096];
     const char *slash = strrchr(p->path, '/');
@@ -48,8 +47,8 @@ static vc_status template_text(struct vc_model *m, const vc_model_params *p, vc_
     return m->chat_text ? VC_OK : vc_fail(err, VC_E_NOMEM, "out of memory for the chat template");
 }
 
-vc_status api_load_text(struct vc_model *m, const vc_model_params *p, vc_err *err) {
-    VC_TRY(load_tokenizer(m, p, err));
+vc_status api_load_text(struct vc_model *m, const vc_model_params *p, const struct vc_gguf *g, vc_err *err) {
+    VC_TRY(load_tokenizer(m, p, g, err));
     VC_TRY(template_text(m, p, err));
     if (!m->chat_text) {
         vc_fail(&m->chat_error, VC_E_UNSUPPORTED, "the model has no chat template; give one with --chat-template, or use a plain prompt");

@@ -101,8 +101,9 @@ static void embed_line(struct vc_build *b) {
     float scale = vc_cast_slot(vc_build_slot(b, VC_SLOT_EMBED_SCALE), n->config.embed_scale);
     struct vc_embed_args a = { scale, n->weights.cast == VC_NO_DTYPE ? VC_F32 : n->weights.cast };
     b->stream[VC_X] = vc_build_stream(b, n->config.hidden_size, VC_SLOT_EMBED_OUT);
+    struct vc_view rows = { .raw = n->embed_rows, .rows = n->max_tokens, .cols = n->config.hidden_size, .dtype = n->weights.embed->dtype };
     vc_prog_line(b->prog, &(struct vc_line_spec){ .op = VC_OP_EMBED, .core = VC_ARITH_ELEMENT,
-        .in = { vc_input(VC_INPUT_IDS), vc_weight(vc_prog_weight(b->prog, &n->weights.embed)) }, .out = { vc_stream(b->stream[VC_X]) },
+        .in = { vc_input(VC_INPUT_EMBED_AT), vc_weight(vc_prog_weight(b->prog, &rows)) }, .out = { vc_stream(b->stream[VC_X]) },
         .args = &a, .args_bytes = sizeof a, .dims = { .K = n->config.hidden_size, .N = n->config.vocab_size }, .label = "embed" });
 }
 

@@ -98,8 +98,26 @@ static vc_status open_ropes(struct vc_net *n, vc_err *err) {
     return VC_OK;
 }
 
+/* Room for the embeddings of a step: copied out of the file, whose pages would else stay resident beside the packed
+ * head of a model with tied embeddings. */
+static vc_status open_embed(struct vc_net *n, vc_err *err) {
+    const struct vc_tensor *t = n->weights.embed;
+    uint64_t row;
+    if (vc_dtype_bytes(t->dtype, n->config.hidden_size, &row) || vc_ckd_mul(&n->embed_bytes, (size_t)row, n->max_tokens))
+        return vc_fail(err, VC_E_FORMAT, "tensor %s: its size overflows", t->name);
+    n->embed_row_bytes = (size_t)row;
+    n->embed_rows = n->dev->be->alloc(n->dev, n->embed_bytes, VC_MEM_SPARSE);
+    n->iota = vc_arena_array(&n->arena, n->max_tokens, sizeof *n->iota);
+    if (!n->embed_rows || !n->iota) return vc_fail(err, VC_E_NOMEM, "out of memory for the embeddings of %u tokens", n->max_tokens);
+    for (uint32_t i = 0; i < n->max_tokens; i++) n->iota[i] = (int32_t)i;
+    return VC_OK;
+}
+
 static vc_status open_all(struct vc_net *n, const struct vc_net_params *p, vc_err *err) {
     VC_TRY(is_folder(p->path) || ends_with(p->path, ".safetensors") ? open_folder(n, p->path, err) : open_gguf(n, p->path, err));
+    if (p->opened) VC_TRY(p->opened(p->opened_arg, n->gguf, err));
+    if (n->gguf) vc_gguf_drop(n->gguf);
+    vc_heap_trim();                        /* JSON trees, tables of strings */
     VC_TRY(choose_numerics(n, p, err));
     n->max_model_len = p->max_model_len ? p->max_model_len : model_len(&n->config);
     n->max_tokens = p->max_tokens;
@@ -114,6 +132,7 @@ static vc_status open_all(struct vc_net *n, const struct vc_net_params *p, vc_er
     w->arena = &n->arena;
     VC_TRY(vc_weights_bind(w, err));
     VC_TRY(open_ropes(n, err));
+    VC_TRY(open_embed(n, err));
     VC_TRY(vc_net_build(n, p->max_seqs, p->page_tokens, err));
     return vc_weights_pack(w, p->progress, p->progress_arg, err);
 }
@@ -139,6 +158,7 @@ void vc_net_close(struct vc_net *n) {
         if (n->kv.base) n->dev->be->free(n->dev, n->kv.base, n->kv.bytes);
         for (int i = 0; i < 2; i++)
             if (n->rope[i].table) n->dev->be->free(n->dev, n->rope[i].table, n->rope[i].bytes);
+        if (n->embed_rows) n->dev->be->free(n->dev, n->embed_rows, n->embed_bytes);
         vc_weights_free(&n->weights);
         n->dev->be->close(n->dev);
     }
@@ -210,7 +230,17 @@ static void fill_row_scale(struct vc_net *n, struct vc_net_step *s) {
     s->batch.row_scale = n->row_scale;
 }
 
+static vc_status fill_embed(struct vc_net *n, struct vc_net_step *s, vc_err *err) {
+    const struct vc_tensor *t = n->weights.embed;
+    for (uint32_t i = 0; i < s->batch.n_tok; i++)
+        if (!vc_tensors_read(n->tensors, t, (uint64_t)s->batch.ids[i] * n->embed_row_bytes, n->embed_row_bytes, n->embed_rows + i * n->embed_row_bytes))
+            return vc_fail(err, VC_E_IO, "%s: row %d of tensor %s cannot be read", vc_tensors_file(n->tensors, t->file), s->batch.ids[i], t->name);
+    s->batch.embed_at = n->iota;
+    return VC_OK;
+}
+
 vc_status vc_net_run(struct vc_net *n, struct vc_net_step *s, vc_err *err) {
+    VC_TRY(fill_embed(n, s, err));
     for (uint32_t i = 0; i < n->config.num_ropes; i++) VC_TRY(fill_rope(n, i, s, err));
     if (n->row_scale) fill_row_scale(n, s);
     vc_prog_run(n->prog, &s->batch);

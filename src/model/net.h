@@ -16,6 +16,10 @@ struct vc_net_params {
     int strict, no_fuse;
     void (*progress)(double, const char *, void *);
     void *progress_arg;
+    /* Called once the file is read and before its weights are, with its key-values (NULL: a folder): whatever else is
+     * made from them is made here, so that their pages and the weights are never in memory together. NULL: nothing. */
+    vc_status (*opened)(void *arg, const struct vc_gguf *g, vc_err *err);
+    void *opened_arg;
 };
 
 /* Cosines and sines of one rope set, filled as positions are first met. dynamic: rows depend on the sequence's length. */
@@ -40,6 +44,9 @@ struct vc_net {
     struct vc_kv_pool kv;
     struct vc_net_rope rope[2];
     float *row_scale;                      /* [max_tokens], NULL: no such op */
+    uint8_t *embed_rows;                   /* [max_tokens] rows of the embedding table as stored, of this step; device memory */
+    size_t embed_row_bytes, embed_bytes;
+    int32_t *iota;                         /* [max_tokens]: 0, 1, 2, … */
     uint32_t max_model_len, max_tokens, max_out, logits;   /* logits: stream id */
     const char *format;                    /* "GGUF", "safetensors" */
 };

@@ -124,14 +124,14 @@ static void drop_rows(const struct vc_weights *w, const struct vc_tensor *t, uin
     vc_tensors_drop(w->tensors, &part);
 }
 
-/* Rows [first, first + rows) of a tensor to rows `at` … of the panel at dst, about STRETCH bytes at a time, so that
- * source and panel of a large tensor are never both in memory as a whole. */
-enum { STRETCH = 16 << 20 };
+/* Rows [first, first + rows) of a tensor to rows `at` … of the panel at dst, about a hundredth of the model at a time, so
+ * that source and panel of a large tensor are never both in memory as a whole. */
 static void pack_rows(struct vc_weights *w, const struct pack_plan *p, const struct vc_tensor *t, uint32_t first, uint32_t rows, uint32_t at, uint8_t *dst, struct piece *piece) {
     uint32_t unit = p->packer ? p->packer->unit : 1;
     uint64_t row_bytes = 0;
     if (vc_dtype_bytes(t->dtype, p->view->cols, &row_bytes)) return;
-    uint64_t most = VC_MIN(VC_MAX(STRETCH / VC_MAX(row_bytes, 1u), (uint64_t)PIECE_ROWS), (uint64_t)PIECE_ROWS * (MAX_PIECES - 2));
+    uint64_t stretch = VC_MAX(w->region_bytes / 100, UINT64_C(1) << 20);
+    uint64_t most = VC_MIN(VC_MAX(stretch / VC_MAX(row_bytes, 1u), (uint64_t)PIECE_ROWS), (uint64_t)PIECE_ROWS * (MAX_PIECES - 2));
     for (uint32_t done = 0; done < rows;) {
         uint32_t end = (uint32_t)((at + done + most) / unit * unit), take = VC_MIN(end - (at + done), rows - done);
         uint32_t n = cut(p, t, first + done, take, at + done, t->data, dst, piece, MAX_PIECES);
@@ -162,5 +162,6 @@ vc_status vc_weights_pack(struct vc_weights *w, void (*progress)(double, const c
         pack_one(w, p, piece);
         if (progress) progress((double)++done / w->num_plans, "loading weights", arg);
     }
+    vc_tensors_drop_all(w->tensors);       /* what shares a page with others: norms, the edges of tensors */
     return VC_OK;
 }

@@ -222,7 +222,7 @@ static vc_status bind_ends(struct vc_weights *w, vc_err *err) {
     const struct vc_config *c = w->config;
     const struct vc_tensor *t;
     VC_TRY(need(w, VC_ROLE_EMBED, ".weight", 0, 0, 0, c->vocab_size, c->hidden_size, &t, err));
-    w->embed = (struct vc_view){ .raw = t->data, .rows = c->vocab_size, .cols = c->hidden_size, .dtype = t->dtype };
+    w->embed = t;
     VC_TRY(norm(w, VC_ROLE_FINAL_NORM, 0, &w->final_norm, err));
     if (c->tie_word_embeddings) return make_linear(w, &t, 1, &w->head, err);
     return single(w, VC_ROLE_HEAD, 0, &w->head, err);

@@ -36,7 +36,8 @@ struct vc_weights {
     struct vc_arena *arena;
     enum vc_dtype cast;                /* plain weights are cast to this, VC_NO_DTYPE: as stored */
     struct vc_layer_weights *layers;
-    struct vc_view embed, final_norm;
+    const struct vc_tensor *embed;     /* read row by row as tokens come: never packed, never resident */
+    struct vc_view final_norm;
     struct vc_linear head;
     uint8_t *region;                   /* owned: all panels */
     size_t region_bytes;

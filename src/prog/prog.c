@@ -110,7 +110,7 @@ static struct vc_view array_view(const void *data, uint32_t rows, enum vc_dtype 
 
 static struct vc_view input_view(const struct vc_batch *b, uint32_t id, uint32_t first_out, uint32_t n_out) {
     switch (id) {
-        case VC_INPUT_IDS: return array_view(b->ids, b->n_tok, VC_I32);
+        case VC_INPUT_EMBED_AT: return array_view(b->embed_at, b->n_tok, VC_I32);
         case VC_INPUT_SLOTS: return array_view(b->slots, b->n_tok, VC_I64);
         case VC_INPUT_OUT_ROWS: return array_view(b->out_rows + first_out, n_out, VC_I32);
         case VC_INPUT_ROW_SCALE: return array_view(b->row_scale, b->n_tok, VC_F32);

@@ -13,7 +13,7 @@ enum vc_rows { VC_ROWS_TOKENS, VC_ROWS_OUT };
 enum vc_operand_kind { VC_OPND_NONE, VC_OPND_STREAM, VC_OPND_WEIGHT, VC_OPND_INPUT, VC_OPND_KV };
 /* What a batch brings. Rope inputs exist per rope set (k = 0, 1). */
 enum vc_input {
-    VC_INPUT_IDS, VC_INPUT_SLOTS, VC_INPUT_OUT_ROWS, VC_INPUT_ROW_SCALE,
+    VC_INPUT_EMBED_AT, VC_INPUT_SLOTS, VC_INPUT_OUT_ROWS, VC_INPUT_ROW_SCALE,
     VC_INPUT_ROPE_TABLE, VC_INPUT_ROPE_ROWS = VC_INPUT_ROPE_TABLE + 2, VC_NUM_INPUTS = VC_INPUT_ROPE_ROWS + 2
 };
 
@@ -39,7 +39,7 @@ struct vc_line_spec {
 /* Everything that changes from step to step. Arrays are borrowed until the run returns. */
 struct vc_batch {
     uint32_t n_tok, n_out, n_seqs;
-    const int32_t *ids, *out_rows;
+    const int32_t *ids, *embed_at, *out_rows;      /* embed_at: a token's row in the table that the program reads */
     const int64_t *slots;
     const float *row_scale;
     const struct vc_attn_seq *seqs;
