@@ -11,6 +11,7 @@
 
 #include "base/arena.h"
 #include "base/str.h"
+#include "server/server.h"
 #include "vllmc.h"
 
 /* Exit codes. */
@@ -27,7 +28,7 @@ enum {
 #define CLI_COMMAND(id, name, usage, text) CLI_IN_##id = 1 << CLI_##id,
 #include "cli/commands.def"
 #undef CLI_COMMAND
-    CLI_IN_LOADS = CLI_IN_RUN | CLI_IN_CHAT | CLI_IN_BATCH | CLI_IN_BENCH | CLI_IN_INFO,   /* commands that load a model */
+    CLI_IN_LOADS = CLI_IN_RUN | CLI_IN_CHAT | CLI_IN_SERVE | CLI_IN_BATCH | CLI_IN_BENCH | CLI_IN_INFO,   /* commands that load a model */
     CLI_IN_SAMPLES = CLI_IN_RUN | CLI_IN_CHAT,
     CLI_IN_ALL = (1 << CLI_NUM_COMMANDS) - 1
 };
@@ -69,6 +70,8 @@ enum cli_opt_id {
 struct cli_opts {
     enum cli_command_id command;
     vc_model_params model;
+    struct vc_server_params server;                   /* scalars and strings; lists are those below */
+    struct cli_strs api_keys, served_names, allowed_origins;
     vc_sampling_params sampling;                      /* scalars only; a field counts where `given` says so */
     struct cli_strs stop, bad_words;
     struct cli_ids stop_token_ids, allowed_token_ids, prompt_ids, decode;

@@ -11,6 +11,9 @@ static const char *const about[CLI_NUM_COMMANDS] = {
     [CLI_CHAT] = "Each line is a message; a line that ends in \\ goes on, and \"\"\" begins and ends a message of several lines. "
                  "Ctrl-C stops an answer, Ctrl-D or /quit leaves. Commands: /help /system [TEXT] /reset /save FILE /stats /quit. "
                  "Where the model states no sampling of its own, temperature 0.7 and top-p 0.95 are used.",
+    [CLI_SERVE] = "Names, fields and errors are those of vLLM's server. It listens on this machine alone unless --host says otherwise. "
+                  "/health and /ready are open to everyone; with --api-key everything else asks for a key. SIGTERM and Ctrl-C end it: "
+                  "no new requests are taken, answers go on for --shutdown-timeout seconds.",
     [CLI_BATCH] =
         "Each request is {\"custom_id\", \"method\": \"POST\", \"url\": \"/v1/chat/completions\" or \"/v1/completions\", \"body\"}; "
         "each result is {\"id\", \"custom_id\", \"response\": {\"status_code\", \"request_id\", \"body\"}, \"error\"}, in the order in "
@@ -37,6 +40,8 @@ static const char *const examples[CLI_NUM_COMMANDS] = {
                 "vllmc run model.gguf --prompt-ids 1,2,3 -n 8 --logprobs 2 --json\tids in, JSON out",
     [CLI_CHAT] = "vllmc chat model.gguf --system 'You are terse.'\twith a system message\n"
                  "vllmc model.gguf\tthe same, short",
+    [CLI_SERVE] = "vllmc serve model.gguf\thttp://127.0.0.1:8000/v1\n"
+                  "vllmc serve ./model-folder --host 0.0.0.0 --api-key KEY --served-model-name my-model\tfor other machines",
     [CLI_BATCH] = "vllmc batch model.gguf -i requests.jsonl -o results.jsonl\tstart, or go on after a crash",
     [CLI_INSPECT] = "vllmc inspect model.gguf\tsummary\n"
                     "vllmc inspect ./model-folder --tensors --json\teverything, for scripts",

@@ -193,6 +193,7 @@ static void defaults(struct cli_opts *o) {
     *o = (struct cli_opts){ .command = command, .bench_prompt = 512, .bench_output = 128, .reps = 1, .add_special = 1 };
     vc_model_params_init(&o->model);
     vc_sampling_params_init(&o->sampling);
+    vc_server_params_init(&o->server);
     if (command == CLI_BENCH) o->model.enable_prefix_caching = 0;
 }
 

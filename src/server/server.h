@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * server.h: the HTTP API over an opened model, as vLLM's OpenAI server. vc_serve binds first, so that health checks see
+ * "loading", then opens the model, and returns when a signal has asked for the end and all answers are out or the
+ * drain time is over. One server per process at a time: SIGINT, SIGTERM and SIGHUP are its own meanwhile. */
+#ifndef VC_SERVER_SERVER_H
+#define VC_SERVER_SERVER_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "vllmc.h"
+
+/* All strings are borrowed for the time of the call; NULL: the default. */
+struct vc_server_params {
+    vc_model_params model;
+    const char *host;                       /* "127.0.0.1" */
+    uint32_t port;                          /* 8000; 0: any free one */
+    const char *uds;                        /* path of a Unix socket instead of host and port */
+    const char *const *api_keys; size_t num_api_keys;
+    const char *const *served_names; size_t num_served_names;      /* default: the model's path */
+    const char *root_path;                  /* prefix that a proxy in front adds: taken off */
+    const char *const *allowed_origins; size_t num_allowed_origins; /* CORS: none; "*": all */
+    int allow_credentials;
+    uint32_t shutdown_timeout;              /* seconds for running answers after SIGTERM; 0: they are cut at once */
+    uint32_t max_connections;               /* 0: as many as the file limit allows, at most 16384 */
+    uint64_t max_body_bytes;                /* 32 MiB */
+    uint32_t request_timeout;               /* seconds for a request to arrive; 60 */
+    uint32_t idle_timeout;                  /* seconds of silence on a connection; 75 */
+    uint32_t max_queued;                    /* requests in the engine at once, waiting ones included; 0: 4 per sequence, at least 1024 */
+    const char *tool_parser, *reasoning_parser;     /* names, or "auto"; NULL: none */
+    int enable_auto_tool_choice;
+    const char *response_role;              /* "assistant" */
+    const char *content_format;             /* "auto", "string", "openai" */
+    int trust_request_template;             /* 1: a request may bring its own chat template */
+    int force_include_usage, prompt_tokens_details, request_id_headers, return_tokens_as_ids;
+    int no_access_log, log_requests;        /* log_requests: also the sizes and parameters of each, never its text */
+    const char *ssl_keyfile, *ssl_certfile;
+    void (*ready)(const char *url, void *arg);      /* called once requests are answered */
+    void *ready_arg;
+};
+void vc_server_params_init(struct vc_server_params *p);
+vc_status vc_serve(const struct vc_server_params *p, vc_err *err);
+
+#endif

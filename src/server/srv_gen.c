@@ -1,0 +1,308 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * srv_gen.c: a generation from its fields to submitted requests. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <time.h>
+
+#include "base/clock.h"
+#include "server/srv_gen.h"
+#include "server/srv_metrics.h"
+
+void srv_random_hex(char *dst, size_t bytes) {
+    unsigned char raw[32];
+    static const char hex[] = "0123456789abcdef";
+    if (getrandom(raw, bytes, 0) != (ssize_t)bytes) memset(raw, 0, sizeof raw);
+    for (size_t i = 0; i < bytes; i++) {
+        dst[2 * i] = hex[raw[i] >> 4];
+        dst[2 * i + 1] = hex[raw[i] & 15];
+    }
+    dst[2 * bytes] = '\0';
+}
+
+const char *srv_served_name(const struct srv *s) { return s->p.num_served_names ? s->p.served_names[0] : s->p.model.path; }
+const char *srv_fingerprint(void) { return "vllmc-" VC_VERSION; }
+
+bool srv_model_known(struct srv_call *c, const char *name) {
+    const struct srv *s = c->srv;
+    if (!name || !strcmp(name, srv_served_name(s))) return true;
+    for (size_t i = 1; i < s->p.num_served_names; i++)
+        if (!strcmp(name, s->p.served_names[i])) return true;
+    char shown[256];
+    srv_error(c, 404, NULL, "model", "The model `%s` does not exist. Valid aliases: %s.", vc_printable(shown, sizeof shown, name, strlen(name)), srv_served_name(s));
+    return false;
+}
+
+struct srv_gen *srv_gen_new(struct srv_call *c, const struct srv_writer *w) {
+    struct srv_gen *g = calloc(1, sizeof *g);
+    if (!g) {
+        srv_error(c, 503, NULL, NULL, "out of memory");
+        return NULL;
+    }
+    g->call = c;
+    g->writer = w;
+    g->created = (int64_t)time(NULL);
+    g->model = srv_served_name(c->srv);
+    g->role = c->srv->p.response_role;
+    g->include_reasoning = true;
+    g->error = (vc_err)VC_ERR_INIT;
+    vc_request_params_init(&g->rp);
+    pthread_mutex_lock(&c->lock);
+    c->gen = g;
+    g->cancelled = c->gone;
+    pthread_mutex_unlock(&c->lock);
+    return g;
+}
+
+static void answer_free(struct srv_answer *a) {
+    vc_buf_free(&a->text);
+    vc_buf_free(&a->reasoning);
+    free(a->ids);
+    free(a->logprobs);
+    free(a->stop_string);
+    srv_calls_free(&a->calls);
+    for (uint32_t i = 0; i < a->num_tools; i++) {
+        free(a->tools[i].name);
+        vc_buf_free(&a->tools[i].arguments);
+    }
+    free(a->tools);
+}
+
+void srv_gen_free(struct srv_gen *g) {
+    if (!g) return;
+    for (uint32_t i = 0; i < g->num_parts; i++) {
+        struct srv_part *p = &g->parts[i];
+        if (p->owns_ids) vc_free(p->ids);
+        free(p->prompt_logprobs);
+        for (uint32_t k = 0; p->answers && k < g->rp.sampling.n; k++) answer_free(&p->answers[k]);
+    }
+    json_decref(g->root);
+    vc_buf_free(&g->head);
+    free(g->tools_text);
+    free(g->constraint_text);
+    vc_arena_free(&g->arena);
+    free(g);
+}
+
+void srv_gen_cancel(struct srv_call *c) {
+    pthread_mutex_lock(&c->lock);
+    struct srv_gen *g = c->gen;
+    bool first = g && !g->cancelled;
+    if (g) g->cancelled = true;
+    pthread_mutex_unlock(&c->lock);
+    for (uint32_t i = 0; first && i < g->num_parts; i++) {
+        pthread_mutex_lock(&c->lock);
+        uint64_t id = g->parts[i].submitted ? g->parts[i].id : 0;
+        pthread_mutex_unlock(&c->lock);
+        if (id) (void)vc_cancel(c->srv->model, id);
+    }
+}
+
+/* {"include_usage": …, "continuous_usage_stats": …} */
+static bool stream_options(struct srv_gen *g) {
+    const struct srv_value *v = &g->f.v[SRV_F_STREAM_OPTIONS];
+    g->include_usage = g->stream && g->call->srv->p.force_include_usage;
+    if (!v->given) return true;
+    if (!g->stream) {
+        srv_error(g->call, 400, NULL, "stream_options", "Stream options can only be defined when `stream=True`. (parameter=stream_options)");
+        return false;
+    }
+    const json_t *usage = json_object_get(v->json, "include_usage");
+    if (usage) g->include_usage |= json_is_true(usage);
+    g->continuous_usage = g->include_usage && json_is_true(json_object_get(v->json, "continuous_usage_stats"));
+    return true;
+}
+
+/* The id of the answer: the body's request_id, the header's, or a random one. */
+static bool make_id(struct srv_gen *g) {
+    const struct srv_value *v = &g->f.v[SRV_F_REQUEST_ID];
+    char random[33];
+    const char *id = v->given ? v->s : g->call->request_id;
+    if (id && strlen(id) > 128) {
+        srv_error(g->call, 400, NULL, "request_id", "request_id is longer than 128 bytes. (parameter=request_id)");
+        return false;
+    }
+    srv_random_hex(random, 16);
+    snprintf(g->id, sizeof g->id, "%s-%s", g->writer->id_prefix, id && *id ? id : random);
+    return true;
+}
+
+bool srv_gen_common(struct srv_gen *g, enum srv_body_kind where) {
+    (void)where;
+    const struct srv_value *model = &g->f.v[SRV_F_MODEL], *v = g->f.v;
+    g->stream = v[SRV_F_STREAM].given && v[SRV_F_STREAM].b;
+    g->echo = v[SRV_F_ECHO].given && v[SRV_F_ECHO].b;
+    g->return_token_ids = v[SRV_F_RETURN_TOKEN_IDS].given && v[SRV_F_RETURN_TOKEN_IDS].b;
+    g->tokens_as_ids = v[SRV_F_RETURN_TOKENS_AS_TOKEN_IDS].given ? v[SRV_F_RETURN_TOKENS_AS_TOKEN_IDS].b : g->call->srv->p.return_tokens_as_ids != 0;
+    if (!stream_options(g) || !make_id(g)) return false;
+    if (!srv_model_known(g->call, model->given ? model->s : NULL)) return false;
+    if (model->given) g->model = model->s;
+    return true;
+}
+
+/* ---- prompts ---- */
+
+bool srv_gen_parts(struct srv_gen *g, uint32_t n) {
+    struct srv_part *parts = VC_NEW_ARRAY(&g->arena, struct srv_part, n);
+    if (!parts) {
+        srv_error(g->call, 503, NULL, NULL, "out of memory");
+        return false;
+    }
+    for (uint32_t i = 0; i < n; i++) {
+        parts[i].call = g->call;
+        parts[i].index = i;
+    }
+    pthread_mutex_lock(&g->call->lock);
+    g->parts = parts;
+    g->num_parts = n;
+    pthread_mutex_unlock(&g->call->lock);
+    return true;
+}
+
+/* Keeps the last (or first) k ids. */
+static bool truncate_ids(struct srv_gen *g, struct srv_part *p) {
+    const struct srv_value *v = &g->f.v[SRV_F_TRUNCATE_PROMPT_TOKENS], *side = &g->f.v[SRV_F_TRUNCATION_SIDE];
+    uint32_t len = g->call->srv->info.max_model_len;
+    if (!v->given) return true;
+    if (v->i > len) {
+        srv_error(g->call, 400, NULL, "truncate_prompt_tokens",
+                  "truncate_prompt_tokens=%lld cannot be greater than max_model_len = %u. Please request a smaller truncation size. (parameter=truncate_prompt_tokens, value=%lld)",
+                  (long long)v->i, len, (long long)v->i);
+        return false;
+    }
+    if (side->given && strcmp(side->s, "left") != 0 && strcmp(side->s, "right") != 0) {
+        srv_error(g->call, 400, NULL, "truncation_side", "truncation_side must be 'left' or 'right'. (parameter=truncation_side)");
+        return false;
+    }
+    size_t keep = v->i < 0 ? len : (size_t)v->i;
+    if (p->num_ids <= keep) return true;
+    if (!side->given || side->s[0] == 'l') memmove(p->ids, p->ids + (p->num_ids - keep), keep * sizeof *p->ids);
+    p->num_ids = keep;
+    return true;
+}
+
+bool srv_gen_prompt_ids(struct srv_gen *g, uint32_t i, int32_t *ids, size_t n, bool owns) {
+    struct srv_part *p = &g->parts[i];
+    uint32_t vocab = g->call->srv->info.vocab_size;
+    p->ids = ids;
+    p->num_ids = n;
+    p->owns_ids = owns;
+    for (size_t k = 0; k < n; k++) {
+        if ((uint32_t)ids[k] < vocab) continue;
+        srv_error(g->call, 400, NULL, NULL, "Token id %d is out of vocabulary", ids[k]);
+        return false;
+    }
+    return truncate_ids(g, p);
+}
+
+bool srv_gen_prompt(struct srv_gen *g, uint32_t i, const char *text, size_t n, bool add_special) {
+    vc_err err = VC_ERR_INIT;
+    int32_t *ids = NULL;
+    size_t k = 0;
+    struct srv_part *p = &g->parts[i];
+    p->text = text;
+    p->text_len = n;
+    vc_status s = vc_tokenize(g->call->srv->model, text, n, VC_TOK_PARSE_SPECIAL | (add_special ? VC_TOK_ADD_SPECIAL : 0), &ids, &k, &err);
+    if (s != VC_OK) {
+        srv_error(g->call, vc_status_http(s), NULL, NULL, "%s", err.text);
+        return false;
+    }
+    if (k == 0) {
+        vc_free(ids);
+        srv_error(g->call, 400, NULL, "prompt", "The prompt has no tokens. (parameter=prompt)");
+        return false;
+    }
+    return srv_gen_prompt_ids(g, i, ids, k, true);
+}
+
+/* ---- into the engine ---- */
+
+static void rejected(struct srv_gen *g, vc_status s, const vc_err *err) {
+    struct srv_call *c = g->call;
+    srv_error(c, vc_status_http(s), NULL, NULL, "%s", err->text[0] ? err->text : vc_status_text(s));
+    pthread_mutex_lock(&c->lock);
+    if (c->stream) {                           /* an earlier part has begun the stream: it is cut */
+        c->gone = true;
+        srv_wake_locked(c);
+    }
+    pthread_mutex_unlock(&c->lock);
+    srv_gen_cancel(c);
+}
+
+/* All parts get their answers before the first is submitted: the pump may be faster than this thread. */
+static bool make_answers(struct srv_gen *g) {
+    for (uint32_t i = 0; i < g->num_parts; i++) {
+        struct srv_part *p = &g->parts[i];
+        p->answers = VC_NEW_ARRAY(&g->arena, struct srv_answer, g->rp.sampling.n);
+        p->open_answers = g->rp.sampling.n;
+        if (!p->answers) return false;
+        for (uint32_t k = 0; k < g->rp.sampling.n; k++) {
+            p->answers[k].stop_token = -1;
+            srv_calls_init(&p->answers[k].calls, g->tools == SRV_TOOLS_NAMED);
+        }
+    }
+    g->open_parts = g->num_parts;
+    vc_buf_adds(&g->head, "data: {\"id\":");
+    vc_json_add_str(&g->head, g->id, strlen(g->id));
+    vc_buf_printf(&g->head, ",\"object\":\"%s\",\"created\":%lld,\"model\":", g->writer->object, (long long)g->created);
+    vc_json_add_str(&g->head, g->model, strlen(g->model));
+    vc_buf_adds(&g->head, ",\"choices\":[");
+    return !g->head.failed;
+}
+
+static bool has_room(struct srv_gen *g) {
+    struct srv *s = g->call->srv;
+    uint64_t want = (uint64_t)g->num_parts * g->rp.sampling.n;
+    if (atomic_load(&s->live) + want <= s->max_live) return true;
+    srv_metrics_rejected(s->metrics);
+    srv_error(g->call, 429, NULL, NULL, "Too many requests are waiting; try again later.");
+    return false;
+}
+
+static vc_status submit_part(struct srv_gen *g, struct srv_part *p, vc_err *err) {
+    struct srv_call *c = g->call;
+    vc_request_params rp = g->rp;
+    uint32_t room = c->srv->info.max_model_len - (uint32_t)p->num_ids;
+    rp.prompt_ids = p->ids;
+    rp.num_prompt_ids = p->num_ids;
+    rp.user = p;
+    if (rp.sampling.max_tokens > room) rp.sampling.max_tokens = room;
+    p->submitted_at = vc_now();
+    uint64_t id = 0;
+    srv_call_ref(c);
+    atomic_fetch_add(&c->srv->live, rp.sampling.n);
+    vc_status s = vc_submit(c->srv->model, &rp, &id, err);
+    if (s != VC_OK) {
+        atomic_fetch_sub(&c->srv->live, rp.sampling.n);
+        srv_call_unref(c);
+        return s;
+    }
+    pthread_mutex_lock(&c->lock);
+    p->id = id;
+    p->submitted = true;
+    bool cancelled = g->cancelled;
+    pthread_mutex_unlock(&c->lock);
+    srv_pump_kick(c->srv);
+    if (cancelled) (void)vc_cancel(c->srv->model, id);
+    return VC_OK;
+}
+
+void srv_gen_submit(struct srv_gen *g) {
+    struct srv_call *c = g->call;
+    vc_err err = VC_ERR_INIT;
+    if (!has_room(g)) return;
+    if (!make_answers(g)) {
+        srv_error(c, 503, NULL, NULL, "out of memory");
+        return;
+    }
+    if (c->srv->p.log_requests)
+        vc_log_line(VC_LOG_INFO, "request %s: %u prompts, %zu tokens in the first, n %u, max_tokens %u, temperature %g%s", g->id, g->num_parts, g->parts[0].num_ids,
+                    g->rp.sampling.n, g->rp.sampling.max_tokens, (double)g->rp.sampling.temperature, g->stream ? ", stream" : "");
+    for (uint32_t i = 0; i < g->num_parts; i++) {
+        vc_status s = submit_part(g, &g->parts[i], &err);
+        if (s == VC_OK) continue;
+        rejected(g, s, &err);
+        return;
+    }
+}

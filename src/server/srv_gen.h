@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * srv_gen.h: generation behind a call: the fields of its body, prompts as parts, their choices as answers, and the
+ * writer of its API. The front thread fills a srv_gen and submits its parts; from then on the pump alone owns the
+ * answers, until the last part has ended and a front job writes the whole. `call->lock` guards what srv_gen_cancel reads. */
+#ifndef VC_SERVER_SRV_GEN_H
+#define VC_SERVER_SRV_GEN_H
+
+#include "server/srv_calls.h"
+#include "server/srv_int.h"
+
+/* ---- fields of bodies ---- */
+enum srv_body_kind { SRV_BODY_TEXT = 1, SRV_BODY_CHAT = 2, SRV_BODY_TOK_TEXT = 4, SRV_BODY_TOK_CHAT = 8, SRV_BODY_DETOK = 16 };
+enum srv_field_id {
+#define SRV_FIELD(id, name, where, kind, flags, min, max) SRV_F_##id,
+#include "server/fields.def"
+#undef SRV_FIELD
+    SRV_NUM_FIELDS
+};
+/* Values as read; json borrows from the tree. A field without a value keeps its caller's default and given is false. */
+struct srv_value { bool given; int64_t i; double f; bool b; const char *s; json_t *json; };
+struct srv_fields { struct srv_value v[SRV_NUM_FIELDS]; };
+/* Reads what is there for `where`; false: a 400 that names all faults was answered. Fields that the table does not know are
+ * listed in a debug line. */
+bool srv_fields_read(struct srv_call *c, enum srv_body_kind where, const json_t *root, struct srv_fields *f);
+const char *srv_field_name(enum srv_field_id id);
+const char *srv_py_type(const json_t *v, char *dst, size_t cap);       /* input of a value as vLLM's validation errors show it */
+
+/* ---- answers ---- */
+struct srv_tool { char id[48]; char *name; struct vc_buf arguments; };
+struct srv_answer {
+    struct vc_buf text, reasoning;
+    int32_t *ids; size_t num_ids, cap_ids; /* owned, as all arrays here */
+    vc_logprob *logprobs; size_t num_logprobs, cap_logprobs; uint32_t per_token;
+    struct srv_tool *tools; uint32_t num_tools;
+    struct srv_calls calls;                /* forced tool calls */
+    const char *finish_reason;             /* of the engine, static; NULL while it runs */
+    char *stop_string; int32_t stop_token;
+    uint64_t chars;                        /* of the text before the next token: text_offset */
+    uint32_t num_tokens;
+    double last_token;
+    uint64_t seed;
+    bool begun, failed;
+};
+struct srv_part {
+    struct srv_call *call;
+    uint32_t index;
+    uint64_t id; bool submitted;           /* call->lock */
+    int32_t *ids; size_t num_ids;          /* prompt; ids from vc_tokenize or the arena */
+    bool owns_ids;
+    const char *text; size_t text_len;     /* prompt for echo; NULL: detokenized when needed */
+    vc_logprob *prompt_logprobs; uint32_t per_prompt_token;     /* owned */
+    uint32_t num_cached;
+    struct srv_answer *answers;            /* [n], in the arena */
+    uint32_t open_answers;
+    double submitted_at, first_token;
+};
+
+struct srv_gen;
+struct srv_writer {
+    const char *object, *id_prefix;
+    /* Stream, call->lock held: what is new in `o` for answer a, appended to call->out. */
+    void (*chunk)(struct srv_gen *g, struct srv_part *p, struct srv_answer *a, const vc_output *o);
+    /* Stream, call->lock held: the end of all parts. */
+    void (*end)(struct srv_gen *g);
+    void (*whole)(struct srv_gen *g, struct vc_buf *b);     /* body of the answer that is not streamed */
+    /* Stream, call->lock held: an error in place of the end. */
+    void (*fail)(struct srv_gen *g, const vc_err *err);
+};
+
+extern const struct srv_writer srv_text_writer, srv_chat_writer;
+
+enum srv_tool_mode { SRV_TOOLS_NONE, SRV_TOOLS_AUTO, SRV_TOOLS_REQUIRED, SRV_TOOLS_NAMED };
+struct srv_gen {
+    struct srv_call *call;
+    const struct srv_writer *writer;
+    struct vc_arena arena;
+    json_t *root;
+    struct srv_fields f;
+    vc_request_params rp;
+    char id[176];
+    const char *model;                     /* as the request or the server names it */
+    int64_t created;
+    struct srv_part *parts; uint32_t num_parts;
+    bool stream, echo, echo_only, include_usage, continuous_usage, return_token_ids, tokens_as_ids, logprobs, include_reasoning, return_text;
+    int32_t top_logprobs;
+    const char *role;
+    enum srv_tool_mode tools; const char *tool_name; char *tools_text, *constraint_text;
+    const char *echo_message;              /* chat with echo: content of the last message */
+    struct vc_buf head;                    /* of each chunk, up to the index of its choice */
+    uint32_t open_parts;                   /* pump */
+    bool begun;                            /* pump: the stream or the answer has begun */
+    vc_err error;                          /* pump: the first error of a part */
+    bool cancelled;                        /* call->lock */
+};
+
+struct srv_gen *srv_gen_new(struct srv_call *c, const struct srv_writer *w);
+void srv_gen_free(struct srv_gen *g);      /* NULL is allowed */
+/* Ends what runs for the call; any thread. */
+void srv_gen_cancel(struct srv_call *c);
+
+/* sampling.c: from fields to g->rp, with vLLM's ranges and sentences; false: answered. */
+bool srv_gen_sampling(struct srv_gen *g, enum srv_body_kind where);
+/* One part for a prompt of ids; max_tokens is fitted to the context. false: answered. */
+bool srv_gen_parts(struct srv_gen *g, uint32_t n);
+bool srv_gen_prompt(struct srv_gen *g, uint32_t i, const char *text, size_t n, bool add_special);
+bool srv_gen_prompt_ids(struct srv_gen *g, uint32_t i, int32_t *ids, size_t n, bool owns);
+bool srv_gen_max_tokens(struct srv_gen *g);
+/* Common beginnings: model name, stream options, ids. */
+bool srv_gen_common(struct srv_gen *g, enum srv_body_kind where);
+bool srv_gen_constraint(struct srv_gen *g);
+bool srv_model_known(struct srv_call *c, const char *name);
+/* Submits all parts. Errors are answered. */
+void srv_gen_submit(struct srv_gen *g);
+
+/* pump.c → here: one output. */
+void srv_gen_output(struct srv_part *p, const vc_output *o);
+/* Front job: writes the whole answer. */
+void srv_gen_finish(struct srv_call *c);
+
+/* ---- pieces of answers ---- */
+const char *srv_served_name(const struct srv *s);
+const char *srv_fingerprint(void);
+void srv_random_hex(char *dst, size_t bytes);      /* 2 * bytes digits and a NUL */
+/* Text of one token as vLLM shows it: decoded alone, or "token_id:N". */
+void srv_token_text(const struct srv_gen *g, int32_t id, struct vc_buf *out);
+uint64_t srv_count_chars(const char *s, size_t n);
+void srv_jo_stop_reason(struct vc_json_out *w, const char *stop_string, int32_t stop_token);
+void srv_jo_ids(struct vc_json_out *w, const int32_t *ids, size_t n);
+void srv_jo_usage(struct vc_json_out *w, const struct srv_gen *g, uint64_t prompt, uint64_t completion, uint64_t cached, bool details);
+void srv_jo_prompt_logprobs(struct vc_json_out *w, const struct srv_gen *g, const struct srv_part *p);
+/* Completions' four arrays: of the prompt (with echo), then of tokens. *chars: characters before, moved on. */
+void srv_jo_text_logprobs(struct vc_json_out *w, const struct srv_gen *g, const struct srv_part *prompt, const vc_logprob *v, size_t tokens, uint32_t per,
+                          uint64_t *chars);
+void srv_jo_chat_logprobs(struct vc_json_out *w, const struct srv_gen *g, const vc_logprob *v, size_t tokens, uint32_t per);
+void srv_gen_totals(const struct srv_gen *g, uint64_t *prompt, uint64_t *completion, uint64_t *cached);
+
+#endif

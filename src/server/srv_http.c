@@ -1,0 +1,352 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * srv_http.c: the edge to libmicrohttpd: a call per request, its body within the limits, its answer whole or as a stream.
+ * A connection that waits is suspended; whoever has news for it wakes it. Only this file and srv_call.c see MHD. */
+#include <microhttpd.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/resource.h>
+
+#include "base/clock.h"
+#include "server/srv_int.h"
+#include "server/srv_metrics.h"
+
+enum {
+    DISCARD_LIMIT = 1 << 20,       /* bytes of a refused body that are read, so that the client sees the answer */
+    CONNECTION_MEMORY = 32 << 10,  /* headers, and the send buffer of a stream */
+    STREAM_BLOCK = 8 << 10,
+    SPARE_FILES = 64               /* files that are not connections */
+};
+
+/* A stream's next bytes. Nothing there: the connection sleeps until srv_wake_locked. */
+static ssize_t read_stream(void *cls, uint64_t pos, char *buf, size_t max) {
+    struct srv_call *c = cls;
+    (void)pos;
+    pthread_mutex_lock(&c->lock);
+    size_t left = c->out.n - c->sent, n = left < max ? left : max;
+    ssize_t result = (ssize_t)n;
+    if (c->gone) {
+        result = MHD_CONTENT_READER_END_WITH_ERROR;
+    } else if (n) {
+        memcpy(buf, c->out.p + c->sent, n);
+        c->sent += n;
+        if (c->sent == c->out.n) c->sent = c->out.n = 0;
+    } else if (c->ended) {
+        result = MHD_CONTENT_READER_END_OF_STREAM;
+    } else {
+        c->suspended = true;
+        MHD_suspend_connection(c->conn);
+    }
+    pthread_mutex_unlock(&c->lock);
+    return result;
+}
+
+static void stream_done(void *cls) { srv_call_unref(cls); }
+
+static void add_header(struct MHD_Response *r, const char *name, const char *value) {
+    if (value && *value) (void)MHD_add_response_header(r, name, value);
+}
+
+static void add_cors(const struct srv_call *c, struct MHD_Response *r) {
+    if (!c->origin || !srv_origin_allowed(c->srv, c->origin)) return;
+    add_header(r, "Access-Control-Allow-Origin", c->origin);
+    add_header(r, "Vary", "Origin");
+    if (c->srv->p.allow_credentials) add_header(r, "Access-Control-Allow-Credentials", "true");
+    if (strcmp(c->method, "OPTIONS") != 0) return;
+    add_header(r, "Access-Control-Allow-Methods", "GET, POST, OPTIONS");
+    add_header(r, "Access-Control-Allow-Headers", "Authorization, Content-Type, X-Api-Key, X-Request-Id, Anthropic-Version");
+    add_header(r, "Access-Control-Max-Age", "600");
+}
+
+/* Hands the answer of c to its connection. The call's lock is held. */
+static enum MHD_Result queue_answer(struct srv_call *c) {
+    struct MHD_Response *r;
+    if (c->stream) {
+        srv_call_ref(c);
+        r = MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, STREAM_BLOCK, read_stream, c, stream_done);
+        if (!r) srv_call_unref(c);
+    } else {
+        size_t n = c->out.n;
+        r = MHD_create_response_from_buffer(n, n ? c->out.p : (void *)(uintptr_t)"", n ? MHD_RESPMEM_MUST_FREE : MHD_RESPMEM_PERSISTENT);
+        if (r && n) c->out = (struct vc_buf){ 0 };
+    }
+    if (!r) return MHD_NO;
+    add_header(r, "Content-Type", c->type);
+    if (c->stream) add_header(r, "Cache-Control", "no-cache");
+    if (c->extra_name) add_header(r, c->extra_name, c->extra_value);
+    if (c->srv->p.request_id_headers || c->request_id) add_header(r, "X-Request-Id", c->request_id);
+    add_cors(c, r);
+    enum MHD_Result rc = MHD_queue_response(c->conn, (unsigned)c->status, r);
+    MHD_destroy_response(r);
+    c->answered = true;
+    return rc;
+}
+
+/* ---- the first look at a request ---- */
+
+static const char *header(struct MHD_Connection *conn, const char *name) { return MHD_lookup_connection_value(conn, MHD_HEADER_KIND, name); }
+
+static bool is_json(const char *type) {
+    if (!type) return false;
+    size_t n = strcspn(type, "; \t");
+    if (n == 16 && !strncasecmp(type, "application/json", n)) return true;
+    return n > 5 && !strncasecmp(type, "application/", 12) && !strncasecmp(type + n - 5, "+json", 5);
+}
+
+/* Request ids are echoed in bodies and headers: printable ASCII without quotes, at most 128 bytes; another one is not taken. */
+static char *copy_id(const char *id) {
+    if (!id || !*id || strlen(id) > 128) return NULL;
+    for (const char *p = id; *p; p++)
+        if (*p <= ' ' || *p > '~' || *p == '"' || *p == '\\') return NULL;
+    return strdup(id);
+}
+
+/* The path with a proxy's prefix taken off; as routes spell it. */
+static const char *strip_root(const struct srv *s, const char *url) {
+    const char *root = s->p.root_path;
+    size_t n = root ? strlen(root) : 0;
+    while (n && root[n - 1] == '/') n--;
+    if (n && !strncmp(url, root, n) && url[n] == '/') return url + n;
+    return url;
+}
+
+static const char *const known_methods[] = { "GET", "POST", "OPTIONS", "HEAD", "PUT", "DELETE", "PATCH" };
+
+static struct srv_call *call_begin(struct srv *s, struct MHD_Connection *conn, const char *url, const char *method) {
+    struct srv_call *c = srv_call_new(s);
+    if (!c) return NULL;
+    c->conn = conn;
+    c->begun = vc_now();
+    c->method = "OTHER";
+    for (size_t i = 0; i < VC_ARRAY_LEN(known_methods); i++)
+        if (!strcmp(method, known_methods[i])) c->method = known_methods[i];
+    const char *path = strip_root(s, url);
+    c->route = srv_route_find(path);
+    c->path = strdup(path);
+    c->request_id = copy_id(header(conn, "X-Request-Id"));
+    const char *origin = header(conn, "Origin");
+    c->origin = origin && strlen(origin) < 256 ? strdup(origin) : NULL;
+    c->json_type = is_json(header(conn, "Content-Type"));
+    c->body_limit = s->p.max_body_bytes;
+    return c;
+}
+
+static void allow_header(struct srv_call *c, unsigned flags) {
+    c->extra_name = "Allow";
+    snprintf(c->extra_value, sizeof c->extra_value, "%s", (flags & SRV_GET) && (flags & SRV_POST) ? "GET, POST" : flags & SRV_GET ? "GET" : "POST");
+}
+
+static void preflight(struct srv_call *c) {
+    struct vc_buf b = { 0 };
+    bool ok = c->origin && srv_origin_allowed(c->srv, c->origin);
+    vc_buf_adds(&b, ok ? "OK" : "Disallowed CORS origin");
+    srv_reply(c, ok ? 200 : 400, "text/plain; charset=utf-8", &b);
+}
+
+/* What can be said before the body: key, path, method, size. Answers (c->status) or leaves the call for its handler. */
+static void check_head(struct srv_call *c) {
+    struct srv *s = c->srv;
+    unsigned flags = c->route ? c->route->flags : 0;
+    bool is_get = !strcmp(c->method, "GET") || !strcmp(c->method, "HEAD");
+    const char *length = header(c->conn, "Content-Length");
+    if (!strcmp(c->method, "OPTIONS") && header(c->conn, "Access-Control-Request-Method")) {
+        preflight(c);
+        return;
+    }
+    if (!(flags & SRV_OPEN) && !srv_authorized(s, header(c->conn, "Authorization"), header(c->conn, "X-Api-Key"))) {
+        struct vc_buf b = { 0 };
+        vc_buf_adds(&b, "{\"error\":\"Unauthorized\"}");
+        c->extra_name = "WWW-Authenticate";
+        snprintf(c->extra_value, sizeof c->extra_value, "Bearer");
+        srv_reply_json(c, 401, &b);
+        return;
+    }
+    if (!c->route) {
+        srv_detail(c, 404, "Not Found");
+    } else if (!(is_get ? flags & SRV_GET : !strcmp(c->method, "POST") && (flags & SRV_POST))) {
+        allow_header(c, flags);
+        srv_detail(c, 405, "Method Not Allowed");
+    } else if (length && (strlen(length) > 18 || strtoull(length, NULL, 10) > c->body_limit)) {
+        srv_error(c, 413, NULL, NULL, "The request body is larger than the limit of %llu bytes.", c->body_limit);
+    }
+}
+
+/* More of the body. A refused or oversized one is read to DISCARD_LIMIT bytes further, then the connection is closed. */
+static enum MHD_Result take_body(struct srv_call *c, const char *data, size_t *n) {
+    c->body_seen += *n;
+    bool keep = c->status == 0 && !c->too_large;
+    if (keep && c->body_seen > c->body_limit) {
+        c->too_large = true;
+        vc_buf_free(&c->body);
+        keep = false;
+    }
+    if (!keep && c->body_seen > c->body_limit + DISCARD_LIMIT) return MHD_NO;
+    if (vc_now() - c->begun > c->srv->p.request_timeout) return MHD_NO;
+    if (keep) vc_buf_add(&c->body, data, *n);
+    *n = 0;
+    return c->body.failed ? MHD_NO : MHD_YES;
+}
+
+/* The whole request is there. */
+static enum MHD_Result dispatch(struct srv_call *c) {
+    struct srv *s = c->srv;
+    if (c->too_large) {
+        srv_error(c, 413, NULL, NULL, "The request body is larger than the limit of %llu bytes.", c->body_limit);
+        return MHD_YES;
+    }
+    if ((c->route->flags & SRV_NEEDS_MODEL) && !atomic_load(&s->loaded)) {
+        srv_error(c, 503, "ServiceUnavailable", NULL, "The model is still loading.");
+        return MHD_YES;
+    }
+    if (atomic_load(&s->draining) && !(c->route->flags & SRV_INLINE)) {
+        srv_error(c, 503, "ServiceUnavailable", NULL, "The server is shutting down.");
+        return MHD_YES;
+    }
+    if (c->route->flags & SRV_INLINE) {
+        c->route->fn(c);
+        return MHD_YES;
+    }
+    const union MHD_ConnectionInfo *fd = MHD_get_connection_info(c->conn, MHD_CONNECTION_INFO_CONNECTION_FD);
+    srv_call_enter(c);
+    c->begun_front = true;
+    pthread_mutex_lock(&c->lock);
+    c->suspended = true;
+    MHD_suspend_connection(c->conn);
+    pthread_mutex_unlock(&c->lock);
+    if (fd) srv_watch_add(c, (int)fd->connect_fd);
+    srv_front_push(c, c->route->fn);
+    return MHD_YES;
+}
+
+static enum MHD_Result handle(void *cls, struct MHD_Connection *conn, const char *url, const char *method, const char *version, const char *data,
+                              size_t *n, void **ctx) {
+    struct srv *s = cls;
+    struct srv_call *c = *ctx;
+    (void)version;
+    if (!c) {
+        *ctx = c = call_begin(s, conn, url, method);
+        if (!c) return MHD_NO;
+        check_head(c);
+        return c->status == 413 ? queue_answer(c) : MHD_YES;
+    }
+    if (*n) return take_body(c, data, n);
+    if (!c->begun_front && c->status == 0) {
+        enum MHD_Result rc = dispatch(c);
+        if (rc != MHD_YES || c->begun_front) return rc;
+    }
+    pthread_mutex_lock(&c->lock);
+    enum MHD_Result rc = MHD_NO;               /* woken without an answer: the client left */
+    if (!c->gone && (c->status || c->stream)) rc = queue_answer(c);
+    pthread_mutex_unlock(&c->lock);
+    return rc;
+}
+
+/* ---- the end of a request ---- */
+
+static void access_log(const struct srv_call *c) {
+    if (c->srv->p.no_access_log) return;
+    char path[160], id[160];
+    vc_log_line(VC_LOG_INFO, "%s %s %d %.1f ms, %llu B in, %llu B out%s%s%s", c->method, vc_printable(path, sizeof path, c->path, strlen(c->path)), c->status,
+                1e3 * (vc_now() - c->begun), (unsigned long long)c->body_seen, (unsigned long long)c->out_total, c->gone ? ", client left" : "",
+                c->request_id ? ", id " : "", c->request_id ? vc_printable(id, sizeof id, c->request_id, strlen(c->request_id)) : "");
+}
+
+static void completed(void *cls, struct MHD_Connection *conn, void **ctx, enum MHD_RequestTerminationCode why) {
+    struct srv *s = cls;
+    struct srv_call *c = *ctx;
+    (void)conn;
+    if (!c) return;
+    *ctx = NULL;
+    srv_watch_remove(c);
+    pthread_mutex_lock(&c->lock);
+    c->conn = NULL;
+    if (why != MHD_REQUEST_TERMINATED_COMPLETED_OK) c->gone = true;
+    bool cut = c->gone;
+    pthread_mutex_unlock(&c->lock);
+    if (cut) srv_gen_cancel(c);
+    access_log(c);
+    srv_metrics_http(s->metrics, c);
+    if (c->begun_front) srv_call_leave(c);
+    srv_call_unref(c);
+}
+
+static void mhd_log(void *cls, const char *fmt, va_list ap) {
+    char line[512];
+    (void)cls;
+    vsnprintf(line, sizeof line, fmt, ap);
+    line[strcspn(line, "\r\n")] = '\0';
+    vc_log_line(VC_LOG_DEBUG, "http: %s", line);
+}
+
+/* Connections that the file limit allows, after raising it as far as the system lets us. */
+static unsigned connection_limit(uint32_t wanted) {
+    struct rlimit r;
+    unsigned most = 16384;
+    if (getrlimit(RLIMIT_NOFILE, &r) == 0) {
+        if (r.rlim_cur < r.rlim_max) {
+            r.rlim_cur = r.rlim_max;
+            if (setrlimit(RLIMIT_NOFILE, &r) != 0) getrlimit(RLIMIT_NOFILE, &r);
+        }
+        /* A connection that waits for an answer has a second descriptor, for the watcher. */
+        uint64_t room = r.rlim_cur > 2 * SPARE_FILES ? (r.rlim_cur - SPARE_FILES) / 2 : SPARE_FILES / 2;
+        if (room < most) most = (unsigned)room;
+    }
+    if (wanted > most) vc_log_line(VC_LOG_WARN, "--max-connections %u: the limit of open files allows %u", wanted, most);
+    return wanted && wanted < most ? wanted : most;
+}
+
+static vc_status read_pem(const char *path, struct vc_buf *b, vc_err *err) {
+    FILE *f = fopen(path, "rb");
+    if (!f) return vc_fail(err, VC_E_IO, "%s: cannot be opened", path);
+    while (vc_buf_reserve(b, 4096)) {
+        size_t n = fread(b->p + b->n, 1, 4096, f);
+        if (!n || b->n > 1 << 20) break;
+        b->n += n;
+        b->p[b->n] = '\0';
+    }
+    fclose(f);
+    return b->n ? VC_OK : vc_fail(err, VC_E_FORMAT, "%s: is empty", path);
+}
+
+vc_status srv_http_start(struct srv *s, uint32_t max_connections, vc_err *err) {
+    unsigned flags = MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ITC | MHD_USE_ERROR_LOG;
+    struct vc_buf key = { 0 }, cert = { 0 };
+    struct MHD_OptionItem tls[] = { { MHD_OPTION_END, 0, NULL }, { MHD_OPTION_END, 0, NULL }, { MHD_OPTION_END, 0, NULL } };
+    if (s->p.ssl_certfile) {
+        if (MHD_is_feature_supported(MHD_FEATURE_TLS) != MHD_YES) return vc_fail(err, VC_E_UNSUPPORTED, "--ssl-certfile: this libmicrohttpd has no TLS");
+        vc_status st = read_pem(s->p.ssl_certfile, &cert, err);
+        if (st == VC_OK) st = read_pem(s->p.ssl_keyfile ? s->p.ssl_keyfile : s->p.ssl_certfile, &key, err);
+        if (st != VC_OK) {
+            vc_buf_free(&cert);
+            vc_buf_free(&key);
+            return st;
+        }
+        flags |= MHD_USE_TLS;
+        tls[0] = (struct MHD_OptionItem){ MHD_OPTION_HTTPS_MEM_KEY, 0, key.p };
+        tls[1] = (struct MHD_OptionItem){ MHD_OPTION_HTTPS_MEM_CERT, 0, cert.p };
+    }
+    s->daemon = MHD_start_daemon(flags, 0, NULL, NULL, handle, s,
+                                 MHD_OPTION_EXTERNAL_LOGGER, mhd_log, NULL,
+                                 MHD_OPTION_LISTEN_SOCKET, (MHD_socket)s->listen_fd,
+                                 MHD_OPTION_NOTIFY_COMPLETED, completed, s,
+                                 MHD_OPTION_CONNECTION_LIMIT, connection_limit(max_connections),
+                                 MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)CONNECTION_MEMORY,
+                                 MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)s->p.idle_timeout,
+                                 MHD_OPTION_ARRAY, tls, MHD_OPTION_END);
+    if (s->daemon && s->p.ssl_certfile) {       /* parsed by now */
+        memset(key.p, 0, key.n);
+    }
+    vc_buf_free(&key);
+    vc_buf_free(&cert);
+    return s->daemon ? VC_OK : vc_fail(err, VC_E_IO, "the HTTP server did not start%s", s->p.ssl_certfile ? "; are key and certificate PEM files that belong together?" : "");
+}
+
+void srv_http_quiesce(struct srv *s) {
+    if (s->daemon) (void)MHD_quiesce_daemon(s->daemon);
+}
+
+void srv_http_stop(struct srv *s) {
+    if (s->daemon) MHD_stop_daemon(s->daemon);
+    s->daemon = NULL;
+}

@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * srv_int.h: what the server is made of.
+ * Threads: one HTTP thread (libmicrohttpd's), a front pool that reads bodies, renders and tokenizes, one pump that takes
+ * the engine's outputs and writes answers, one watcher of clients that leave. A srv_call is shared by them: `lock`
+ * guards the fields below it; everything above is set before the call leaves the HTTP thread. */
+#ifndef VC_SERVER_SRV_INT_H
+#define VC_SERVER_SRV_INT_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+
+#include <jansson.h>
+
+#include "base/arena.h"
+#include "base/log.h"
+#include "base/str.h"
+#include "io/json_out.h"
+#include "server/server.h"
+
+struct MHD_Connection;
+struct MHD_Daemon;
+struct srv;
+struct srv_call;
+struct srv_gen;
+
+typedef void srv_handler(struct srv_call *c);
+
+/* ---- routes ---- */
+enum {
+    SRV_GET = 1, SRV_POST = 2,
+    SRV_OPEN = 4,          /* answered without an API key */
+    SRV_INLINE = 8,        /* quick: answered on the HTTP thread */
+    SRV_NEEDS_MODEL = 16   /* 503 while the model loads */
+};
+enum srv_route_id {
+#define SRV_ROUTE(id, path, flags, fn, text) SRV_AT_##id,
+#include "server/routes.def"
+#undef SRV_ROUTE
+    SRV_NUM_ROUTES
+};
+struct srv_route { const char *path; unsigned flags; srv_handler *fn; const char *text; };
+extern const struct srv_route srv_routes[SRV_NUM_ROUTES];
+const struct srv_route *srv_route_find(const char *path);
+#define SRV_ROUTE(id, path, flags, fn, text) srv_handler fn;
+#include "server/routes.def"
+#undef SRV_ROUTE
+
+/* ---- a request and its answer ---- */
+struct srv_call {
+    struct srv *srv;
+    const struct srv_route *route;         /* NULL: none has the path */
+    struct MHD_Connection *conn;           /* NULL once the connection is done with the call */
+    atomic_uint refs;
+    double begun;
+    const char *method;                    /* of the connection; copied names below are owned */
+    char *path, *request_id, *origin;
+    unsigned long long body_limit;
+    struct vc_buf body;
+    uint64_t body_seen;
+    bool json_type, too_large, begun_front;
+    bool disallowed_origin;
+    int64_t watch;                         /* slot of the watcher; -1: none */
+    struct srv_call *next, *prev;          /* calls in flight; srv->lock */
+
+    pthread_mutex_t lock;
+    int status;                            /* 0: no answer yet */
+    const char *type;                      /* static; NULL: no body */
+    struct vc_buf out; size_t sent;        /* the answer, or the part of a stream that is not out yet */
+    const char *extra_name; char extra_value[64];   /* one more header */
+    bool stream, ended, suspended, gone, answered;
+    uint64_t out_total;
+    struct srv_gen *gen;                   /* owned; NULL: no generation */
+};
+struct srv_call *srv_call_new(struct srv *s);
+void srv_call_ref(struct srv_call *c);
+void srv_call_unref(struct srv_call *c);
+/* The whole answer: takes b. Wakes the connection. Only the first answer of a call counts. */
+void srv_reply(struct srv_call *c, int status, const char *type, struct vc_buf *b);
+void srv_reply_json(struct srv_call *c, int status, struct vc_buf *b);
+/* vLLM's {"error": {"message", "type", "param", "code"}}. param NULL: null. */
+void srv_error(struct srv_call *c, int status, const char *type, const char *param, const char *fmt, ...) VC_PRINTF(5, 6);
+/* {"detail": text}, as FastAPI answers for paths and methods. */
+void srv_detail(struct srv_call *c, int status, const char *text);
+void srv_error_body(struct vc_buf *b, int status, const char *type, const char *param, const char *text);
+const char *srv_error_type(int status);
+/* Lock held: more of a stream is in c->out. */
+void srv_wake_locked(struct srv_call *c);
+/* Begins a stream of server-sent events (text in b, which is taken). */
+void srv_stream_begin(struct srv_call *c);
+
+/* In flight from the moment it leaves the HTTP thread until its connection is done with it. */
+void srv_call_enter(struct srv_call *c);
+void srv_call_leave(struct srv_call *c);
+/* Every call in flight is cut: its request cancelled, its connection closed. */
+void srv_calls_cut(struct srv *s);
+
+/* ---- request bodies ---- */
+/* The body as a JSON object, a new reference in *root; false: an error was answered. */
+bool srv_body(struct srv_call *c, json_t **root);
+
+/* ---- the server ---- */
+struct srv_metrics;
+struct srv {
+    struct vc_server_params p;
+    vc_model *model;                       /* set once, before `loaded` */
+    vc_model_info info;
+    vc_sampling_params defaults;
+    atomic_bool loaded, draining, failed;
+    int64_t created;
+    struct MHD_Daemon *daemon;
+    int listen_fd;
+    char url[256];
+    uint32_t max_live;
+
+    pthread_mutex_t lock;                  /* calls in flight: those that left the HTTP thread and are not completed */
+    struct srv_call *in_flight; uint32_t calls;
+    atomic_uint live;                      /* choices in the engine */
+
+    struct srv_front *front;
+    struct srv_pump *pump;
+    struct srv_watch *watcher;
+    struct srv_metrics *metrics;
+};
+
+/* listen.c: a listening socket for host and port or a path; systemd's if it passed one. */
+vc_status srv_listen(struct srv *s, vc_err *err);
+
+/* http.c */
+vc_status srv_http_start(struct srv *s, uint32_t max_connections, vc_err *err);
+void srv_http_stop(struct srv *s);         /* after all calls were woken */
+void srv_http_quiesce(struct srv *s);      /* no new connections */
+
+/* auth.c */
+bool srv_authorized(const struct srv *s, const char *authorization, const char *x_api_key);
+bool srv_origin_allowed(const struct srv *s, const char *origin);
+
+/* front.c: jobs beside the HTTP thread. The call keeps a reference while a job of it waits or runs. */
+vc_status srv_front_start(struct srv *s, uint32_t threads, vc_err *err);
+void srv_front_push(struct srv_call *c, srv_handler *fn);
+void srv_front_stop(struct srv *s);
+
+/* watch.c: notices clients that leave while their connection is suspended. */
+vc_status srv_watch_start(struct srv *s, vc_err *err);
+void srv_watch_add(struct srv_call *c, int fd);
+void srv_watch_remove(struct srv_call *c);
+void srv_watch_stop(struct srv *s);
+
+/* pump.c */
+vc_status srv_pump_start(struct srv *s, vc_err *err);
+void srv_pump_stop(struct srv *s);
+void srv_pump_kick(struct srv *s);         /* a request was submitted */
+bool srv_pump_stuck(struct srv *s);        /* choices are in the engine, and nothing has come for minutes */
+
+#endif

@@ -1,0 +1,373 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * srv_metrics.c: GET /metrics: the table of metrics, and those of HTTP and the process, in Prometheus' text format. */
+#include "server/srv_metrics.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <time.h>
+
+#include "base/clock.h"
+
+enum kind { COUNTER, GAUGE, HIST };
+enum set { NONE, LENGTHS, FEW, TTFT, ITL, TIMES };
+enum id {
+#define SRV_METRIC(id, kind, name, label, values, buckets, help) M_##id,
+#include "server/metrics.def"
+#undef SRV_METRIC
+    NUM_METRICS
+};
+static const struct row { enum kind kind; const char *name, *label, *values; enum set set; const char *help; } rows[NUM_METRICS] = {
+#define SRV_METRIC(id, kind, name, label, values, buckets, help) { kind, name, label, values, buckets, help },
+#include "server/metrics.def"
+#undef SRV_METRIC
+};
+
+enum { MAX_BUCKETS = 32, MAX_VALUES = 5 };
+static const double sets[][MAX_BUCKETS] = {      /* 0 ends a list */
+    [NONE] = { 0 },
+    [LENGTHS] = { 0 },                           /* 1, 2, 5, 10 … up to the context */
+    [FEW] = { 1, 2, 5, 10, 20 },
+    [TTFT] = { 0.001, 0.005, 0.01, 0.02, 0.04, 0.06, 0.08, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10, 20, 40, 80, 160, 640, 2560 },
+    [ITL] = { 0.01, 0.025, 0.05, 0.075, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.75, 1, 2.5, 5, 7.5, 10, 20, 40, 80 },
+    [TIMES] = { 0.3, 0.5, 0.8, 1, 1.5, 2, 2.5, 5, 10, 15, 20, 30, 40, 50, 60, 120, 240, 480, 960, 1920, 7680 },
+};
+static const double http_few[MAX_BUCKETS] = { 0.1, 0.5, 1 };
+static const double http_many[MAX_BUCKETS] = { 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1, 1.5, 2, 2.5, 3, 3.5, 4, 4.5, 5, 7.5, 10, 30, 60 };
+
+struct hist { uint64_t bucket[MAX_BUCKETS + 1], n; double sum; };
+/* HTTP figures of one handler; the last one stands for paths that no route has. */
+enum { METHODS = 2, CLASSES = 4, HANDLERS = SRV_NUM_ROUTES + 1 };
+struct http { uint64_t requests[METHODS][CLASSES]; double in, out; struct hist time[METHODS]; uint64_t n; };
+struct srv_metrics {
+    pthread_mutex_t lock;
+    double value[NUM_METRICS][MAX_VALUES];
+    struct hist hist[NUM_METRICS], http_time;
+    struct http http[HANDLERS];
+    double lengths[MAX_BUCKETS];
+    double created;
+};
+
+static double unix_time(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_REALTIME, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+struct srv_metrics *srv_metrics_new(void) {
+    struct srv_metrics *m = calloc(1, sizeof *m);
+    if (!m) return NULL;
+    pthread_mutex_init(&m->lock, NULL);
+    m->created = unix_time();
+    m->value[M_SLEEP][0] = 1;
+    return m;
+}
+
+void srv_metrics_del(struct srv_metrics *m) {
+    if (!m) return;
+    pthread_mutex_destroy(&m->lock);
+    free(m);
+}
+
+static const double *bounds_of(const struct srv_metrics *m, enum set s) { return s == LENGTHS ? m->lengths : sets[s]; }
+
+/* 1, 2, 5 and their multiples by 10 up to the longest context, as vLLM's build_1_2_5_buckets. */
+static void fill_lengths(struct srv_metrics *m, uint32_t max_len) {
+    static const double steps[] = { 1, 2, 5 };
+    if (m->lengths[0] > 0) return;
+    double scale = 1;
+    for (size_t n = 0; n < MAX_BUCKETS - 1; n++) {
+        double v = steps[n % 3] * scale;
+        if (n % 3 == 2) scale *= 10;
+        if (v > max_len) break;
+        m->lengths[n] = v;
+    }
+}
+
+static void observe_in(struct hist *h, const double *bounds, double v) {
+    size_t i = 0;
+    while (i < MAX_BUCKETS && bounds[i] > 0 && v > bounds[i]) i++;
+    h->bucket[i]++;
+    h->n++;
+    h->sum += v;
+}
+
+static void observe(struct srv_metrics *m, enum id id, double v) { observe_in(&m->hist[id], bounds_of(m, rows[id].set), v); }
+
+void srv_metrics_rejected(struct srv_metrics *m) {
+    pthread_mutex_lock(&m->lock);
+    m->value[M_REJECTED][0]++;
+    pthread_mutex_unlock(&m->lock);
+}
+
+void srv_metrics_http(struct srv_metrics *m, const struct srv_call *c) {
+    size_t i = c->route ? (size_t)(c->route - srv_routes) : SRV_NUM_ROUTES;
+    int method = !strcmp(c->method, "POST"), class = c->status / 100 - 2;
+    if (class < 0 || class >= CLASSES) class = CLASSES - 1;
+    if (i == SRV_AT_METRICS || i == SRV_AT_HEALTH || i == SRV_AT_PING || i == SRV_AT_LOAD || i == SRV_AT_VERSION || i == SRV_AT_READY) return;
+    double t = vc_now() - c->begun;
+    pthread_mutex_lock(&m->lock);
+    struct http *h = &m->http[i];
+    h->requests[method][class]++;
+    h->n++;
+    h->in += (double)c->body_seen;
+    h->out += c->stream ? 0 : (double)c->out_total;
+    observe_in(&h->time[method], http_few, t);
+    observe_in(&m->http_time, http_many, t);
+    pthread_mutex_unlock(&m->lock);
+}
+
+static int reason_at(const char *reason) {
+    static const char *const names[] = { "stop", "length", "abort", "error" };
+    for (int i = 0; i < 4; i++)
+        if (reason && !strcmp(reason, names[i])) return i;
+    return 3;
+}
+
+static void first_token(struct srv_metrics *m, const struct srv_gen *g, struct srv_part *p, const vc_output *o, double now) {
+    double prompt = o->num_prompt_tokens, cached = o->num_cached_tokens;
+    p->first_token = now;
+    observe(m, M_H_TTFT, now - p->submitted_at);
+    observe(m, M_H_PROMPT, prompt);
+    observe(m, M_H_KV_COMPUTED, prompt - cached);
+    observe(m, M_H_N, g->rp.sampling.n);
+    observe(m, M_H_MAX_TOKENS, g->rp.sampling.max_tokens);
+    m->value[M_PROMPT][0] += prompt;
+    m->value[M_PROMPT_BY][0] += prompt - cached;
+    m->value[M_PROMPT_BY][1] += cached;
+    m->value[M_CACHED][0] += cached;
+}
+
+void srv_metrics_output(struct srv_metrics *m, const struct srv_gen *g, struct srv_part *p, struct srv_answer *a, const vc_output *o) {
+    double now = vc_now();
+    pthread_mutex_lock(&m->lock);
+    fill_lengths(m, g->call->srv->info.max_model_len);
+    m->value[M_GENERATED][0] += o->num_token_ids;
+    if (o->num_token_ids) {
+        if (p->first_token <= 0) first_token(m, g, p, o, now);
+        else if (a->last_token > 0) observe(m, M_H_ITL, now - a->last_token);
+        a->last_token = now;
+    }
+    if (o->finished) {
+        uint32_t tokens = a->num_tokens + o->num_token_ids;
+        m->value[M_SUCCESS][reason_at(o->finish_reason)]++;
+        observe(m, M_H_GENERATED, tokens);
+        observe(m, M_H_E2E, now - p->submitted_at);
+        if (p->first_token > 0) observe(m, M_H_DECODE, now - p->first_token);
+        if (p->first_token > 0 && tokens > 1) observe(m, M_H_TPOT, (now - p->first_token) / (tokens - 1));
+    }
+    if (o->request_finished) observe(m, M_H_MOST, a->num_tokens + o->num_token_ids);
+    pthread_mutex_unlock(&m->lock);
+}
+
+/* ---- writing ---- */
+
+struct page { struct vc_buf *b; struct vc_buf model; };      /* model: quoted name */
+
+static void number(struct vc_buf *b, double v) {
+    if (v == floor(v) && fabs(v) < 1e15) vc_buf_printf(b, "%.1f\n", v);
+    else vc_buf_printf(b, "%.17g\n", v);
+}
+
+static void head(struct vc_buf *b, const char *name, size_t n, const char *suffix, const char *help, const char *type) {
+    vc_buf_printf(b, "# HELP %.*s%s %s\n# TYPE %.*s%s %s\n", (int)n, name, suffix, help, (int)n, name, suffix, type);
+}
+
+/* Labels in alphabetical order, as Prometheus' client writes them. `le` comes between engine and model_name. */
+static void labels(const struct page *g, const struct row *r, const char *value, size_t value_n, const char *le) {
+    bool before = r->label && strcmp(r->label, "model_name") < 0, engine = r != &rows[M_REJECTED];
+    vc_buf_addc(g->b, '{');
+    if (engine) vc_buf_adds(g->b, "engine=\"0\",");
+    if (before) vc_buf_printf(g->b, "%s=\"%.*s\",", r->label, (int)value_n, value);
+    if (le) vc_buf_printf(g->b, "le=\"%s\",", le);
+    vc_buf_adds(g->b, "model_name=");
+    vc_buf_add(g->b, g->model.p, g->model.n);
+    if (r->label && !before) vc_buf_printf(g->b, ",%s=\"%.*s\"", r->label, (int)value_n, value);
+    vc_buf_adds(g->b, "} ");
+}
+
+static const char *bound_text(double v, char *dst, size_t cap) {
+    if (v == floor(v)) snprintf(dst, cap, "%.1f", v);
+    else snprintf(dst, cap, "%g", v);
+    return dst;
+}
+
+static void histogram(const struct page *g, const struct row *r, const struct hist *h, const double *bounds) {
+    uint64_t sum = 0;
+    char le[32];
+    for (size_t i = 0;; i++) {
+        bool last = i >= MAX_BUCKETS || !(bounds[i] > 0);
+        sum += h->bucket[i];
+        vc_buf_printf(g->b, "%s_bucket", r->name);
+        labels(g, r, NULL, 0, last ? "+Inf" : bound_text(bounds[i], le, sizeof le));
+        number(g->b, (double)sum);
+        if (last) break;
+    }
+    vc_buf_printf(g->b, "%s_count", r->name);
+    labels(g, r, NULL, 0, NULL);
+    number(g->b, (double)h->n);
+    vc_buf_printf(g->b, "%s_sum", r->name);
+    labels(g, r, NULL, 0, NULL);
+    number(g->b, h->sum);
+}
+
+/* One line per value of the label. */
+static void values(const struct page *g, const struct row *r, const char *name, size_t name_n, const char *suffix, const double *v) {
+    const char *p = r->values;
+    for (size_t i = 0; i < MAX_VALUES; i++) {
+        size_t n = strcspn(p, "|");
+        vc_buf_printf(g->b, "%.*s%s", (int)name_n, name, suffix);
+        labels(g, r, p, n, NULL);
+        number(g->b, v[i]);
+        if (!p[n]) return;
+        p += n + 1;
+    }
+}
+
+static void metric(const struct page *g, const struct srv_metrics *m, enum id id) {
+    static const char *const types[] = { "counter", "gauge", "histogram" };
+    const struct row *r = &rows[id];
+    size_t n = strlen(r->name), base = r->kind == COUNTER ? n - strlen("_total") : n;
+    double created[MAX_VALUES];
+    for (size_t i = 0; i < MAX_VALUES; i++) created[i] = m->created;
+    head(g->b, r->name, n, "", r->help, types[r->kind]);
+    if (r->kind == HIST) histogram(g, r, &m->hist[id], bounds_of(m, r->set));
+    else values(g, r, r->name, n, "", m->value[id]);
+    if (r->kind == GAUGE) return;
+    head(g->b, r->name, base, "_created", r->help, "gauge");
+    values(g, r, r->name, base, "_created", created);
+}
+
+/* ---- HTTP and the process ---- */
+
+static const char *handler_name(size_t i) { return i < SRV_NUM_ROUTES ? srv_routes[i].path : "none"; }
+static const char *const method_names[METHODS] = { "GET", "POST" };
+
+static void http_lines(struct vc_buf *b, const struct srv_metrics *m) {
+    head(b, "http_requests_total", 19, "", "Total number of requests by method, status and handler.", "counter");
+    for (size_t i = 0; i < HANDLERS; i++)
+        for (int k = 0; k < METHODS; k++)
+            for (int c = 0; c < CLASSES; c++) {
+                if (!m->http[i].requests[k][c]) continue;
+                vc_buf_printf(b, "http_requests_total{handler=\"%s\",method=\"%s\",status=\"%dxx\"} ", handler_name(i), method_names[k], c + 2);
+                number(b, (double)m->http[i].requests[k][c]);
+            }
+    for (int out = 0; out < 2; out++) {
+        const char *name = out ? "http_response_size_bytes" : "http_request_size_bytes";
+        head(b, name, strlen(name), "", out ? "Content length of outgoing responses by handler. Only value of header is respected. Otherwise ignored. No percentile calculated. "
+                                            : "Content length of incoming requests by handler. Only value of header is respected. Otherwise ignored. No percentile calculated. ", "summary");
+        for (size_t i = 0; i < HANDLERS; i++) {
+            if (!m->http[i].n) continue;
+            vc_buf_printf(b, "%s_count{handler=\"%s\"} ", name, handler_name(i));
+            number(b, (double)m->http[i].n);
+            vc_buf_printf(b, "%s_sum{handler=\"%s\"} ", name, handler_name(i));
+            number(b, out ? m->http[i].out : m->http[i].in);
+        }
+    }
+}
+
+static void http_histogram(struct vc_buf *b, const char *name, const char *label, const struct hist *h, const double *bounds) {
+    uint64_t sum = 0;
+    char le[32];
+    for (size_t i = 0;; i++) {
+        bool last = i >= MAX_BUCKETS || !(bounds[i] > 0);
+        sum += h->bucket[i];
+        const char *text = last ? "+Inf" : bound_text(bounds[i], le, sizeof le);
+        if (label) vc_buf_printf(b, "%s_bucket{%.*sle=\"%s\",%s} ", name, (int)(strchr(label, ',') - label + 1), label, text, strchr(label, ',') + 1);
+        else vc_buf_printf(b, "%s_bucket{le=\"%s\"} ", name, text);
+        number(b, (double)sum);
+        if (last) break;
+    }
+    vc_buf_printf(b, "%s_count%s%s%s ", name, label ? "{" : "", label ? label : "", label ? "}" : "");
+    number(b, (double)h->n);
+    vc_buf_printf(b, "%s_sum%s%s%s ", name, label ? "{" : "", label ? label : "", label ? "}" : "");
+    number(b, h->sum);
+}
+
+static void http_times(struct vc_buf *b, const struct srv_metrics *m) {
+    char label[160];
+    const char *name = "http_request_duration_highr_seconds";
+    head(b, name, strlen(name), "", "Latency with many buckets but no API specific labels. Made for more accurate percentile calculations. ", "histogram");
+    http_histogram(b, name, NULL, &m->http_time, http_many);
+    name = "http_request_duration_seconds";
+    head(b, name, strlen(name), "", "Latency with only few buckets by handler. Made to be only used if aggregation by handler is important. ", "histogram");
+    for (size_t i = 0; i < HANDLERS; i++)
+        for (int k = 0; k < METHODS; k++) {
+            if (!m->http[i].time[k].n) continue;
+            snprintf(label, sizeof label, "handler=\"%s\",method=\"%s\"", handler_name(i), method_names[k]);
+            http_histogram(b, name, label, &m->http[i].time[k], http_few);
+        }
+}
+
+static void process_lines(struct vc_buf *b, const struct srv_metrics *m) {
+    struct rusage u;
+    unsigned long long pages = 0, resident = 0;
+    struct rlimit files = { 0 };
+    FILE *f = fopen("/proc/self/statm", "r");
+    if (f) {
+        if (fscanf(f, "%llu %llu", &pages, &resident) != 2) pages = resident = 0;
+        fclose(f);
+    }
+    getrusage(RUSAGE_SELF, &u);
+    getrlimit(RLIMIT_NOFILE, &files);
+    double cpu = (double)(u.ru_utime.tv_sec + u.ru_stime.tv_sec) + 1e-6 * (double)(u.ru_utime.tv_usec + u.ru_stime.tv_usec);
+    const struct { const char *name, *help, *type; double v; } lines[] = {
+        { "process_virtual_memory_bytes", "Virtual memory size in bytes.", "gauge", (double)pages * 4096 },
+        { "process_resident_memory_bytes", "Resident memory size in bytes.", "gauge", (double)resident * 4096 },
+        { "process_start_time_seconds", "Start time of the process since unix epoch in seconds.", "gauge", m->created },
+        { "process_cpu_seconds_total", "Total user and system CPU time spent in seconds.", "counter", cpu },
+        { "process_max_fds", "Maximum number of open file descriptors.", "gauge", (double)files.rlim_cur },
+    };
+    for (size_t i = 0; i < VC_ARRAY_LEN(lines); i++) {
+        head(b, lines[i].name, strlen(lines[i].name), "", lines[i].help, lines[i].type);
+        vc_buf_printf(b, "%s ", lines[i].name);
+        number(b, lines[i].v);
+    }
+}
+
+static void info_line(struct vc_buf *b, const struct srv *s) {
+    head(b, "vllm:cache_config_info", 22, "", "Information of the LLMEngine CacheConfig", "gauge");
+    vc_buf_printf(b, "vllm:cache_config_info{block_size=\"%u\",cache_dtype=\"%s\",enable_prefix_caching=\"%s\",engine=\"0\",kv_cache_memory_bytes=\"%llu\","
+                     "kv_cache_size_tokens=\"%llu\",num_gpu_blocks=\"%u\"} 1.0\n", s->info.block_size, s->info.kv_cache_dtype,
+                  s->p.model.enable_prefix_caching ? "True" : "False", (unsigned long long)s->info.kv_bytes, (unsigned long long)s->info.kv_tokens, s->info.num_kv_blocks);
+}
+
+/* What only the engine knows; the call waits for the step that runs. */
+static void from_engine(struct srv_metrics *m, const struct srv *s) {
+    vc_stats t = { .struct_size = sizeof t };
+    if (vc_get_stats(s->model, &t) != VC_OK) return;
+    m->value[M_RUNNING][0] = t.running;
+    m->value[M_WAITING][0] = m->value[M_WAITING_BY][0] = t.waiting;
+    m->value[M_KV_USAGE][0] = t.kv_usage;
+    m->value[M_PREFIX_QUERIES][0] = (double)t.prefix_queries;
+    m->value[M_PREFIX_HITS][0] = (double)t.prefix_hits;
+    m->value[M_PREEMPTIONS][0] = (double)t.preemptions;
+}
+
+void srv_get_metrics(struct srv_call *c) {
+    const struct srv *s = c->srv;
+    struct srv_metrics *m = s->metrics;
+    struct vc_buf b = { 0 };
+    struct page g = { .b = &b };
+    struct srv_metrics now;                     /* a copy: the lock is not held while the engine is asked */
+    const char *name = srv_served_name(s);
+    vc_json_add_str(&g.model, name, strlen(name));         /* the escapes of a label are among JSON's */
+    if (g.model.failed) {
+        srv_error(c, 503, NULL, NULL, "out of memory");
+        return;
+    }
+    pthread_mutex_lock(&m->lock);
+    fill_lengths(m, s->info.max_model_len);
+    now = *m;
+    pthread_mutex_unlock(&m->lock);
+    from_engine(&now, s);
+    process_lines(&b, &now);
+    for (int id = 0; id < NUM_METRICS; id++) metric(&g, &now, (enum id)id);
+    info_line(&b, s);
+    http_lines(&b, &now);
+    http_times(&b, &now);
+    vc_buf_free(&g.model);
+    srv_reply(c, 200, "text/plain; version=0.0.4; charset=utf-8", &b);
+}

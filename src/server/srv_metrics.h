@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * srv_metrics.h: counters of the server. Any thread may call; one lock guards them all. */
+#ifndef VC_SERVER_SRV_METRICS_H
+#define VC_SERVER_SRV_METRICS_H
+
+#include "server/srv_gen.h"
+
+struct srv_metrics *srv_metrics_new(void);
+void srv_metrics_del(struct srv_metrics *m);
+void srv_metrics_http(struct srv_metrics *m, const struct srv_call *c);      /* a call has ended */
+void srv_metrics_rejected(struct srv_metrics *m);                            /* the queue was full */
+/* An output, before it is collected. */
+void srv_metrics_output(struct srv_metrics *m, const struct srv_gen *g, struct srv_part *p, struct srv_answer *a, const vc_output *o);
+
+#endif

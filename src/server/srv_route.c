@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * srv_route.c: the table of routes. */
+#include <string.h>
+
+#include "server/srv_int.h"
+
+const struct srv_route srv_routes[SRV_NUM_ROUTES] = {
+#define SRV_ROUTE(id, path, flags, fn, text) { path, (unsigned)(flags), fn, text },
+#include "server/routes.def"
+#undef SRV_ROUTE
+};
+
+const struct srv_route *srv_route_find(const char *path) {
+    for (size_t i = 0; i < SRV_NUM_ROUTES; i++)
+        if (!strcmp(srv_routes[i].path, path)) return &srv_routes[i];
+    return NULL;
+}

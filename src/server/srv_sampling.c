@@ -1,0 +1,344 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * srv_sampling.c: fields to sampling parameters, with the ranges and sentences of vLLM's SamplingParams. */
+#include <errno.h>
+#include <limits.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/ckd.h"
+#include "server/srv_gen.h"
+
+enum { MAX_N = 1024, MAX_LOGPROBS = 20, MAX_STOPS = 256, MAX_BAD_WORDS = 4096 };
+
+/* A number as Python prints it: 1.0, -0.5, 1e+20. */
+static const char *py_float(double v, char *dst, size_t cap) {
+    struct vc_buf b = { 0 };
+    vc_json_add_f64(&b, v);
+    snprintf(dst, cap, "%s%s", b.p ? b.p : "0", b.p && strspn(b.p, "-0123456789") == b.n ? ".0" : "");
+    vc_buf_free(&b);
+    return dst;
+}
+
+static bool refuse(struct srv_gen *g, const char *param, const char *text) {
+    srv_error(g->call, 400, NULL, param, "%s", text);
+    return false;
+}
+
+/* One row per number: where it goes, its range, what vLLM says outside of it. */
+enum bound { NONE, CLOSED, OPEN };
+static const struct num { enum srv_field_id id; size_t at; double low, high; enum bound at_low; const char *sentence; bool has_param; } nums[] = {
+#define AT(field) offsetof(vc_sampling_params, field)
+    { SRV_F_PRESENCE_PENALTY, AT(presence_penalty), -2, 2, CLOSED, "presence_penalty must be in [-2, 2], got %s.", false },
+    { SRV_F_FREQUENCY_PENALTY, AT(frequency_penalty), -2, 2, CLOSED, "frequency_penalty must be in [-2, 2], got %s.", false },
+    { SRV_F_REPETITION_PENALTY, AT(repetition_penalty), 0, INFINITY, OPEN, "repetition_penalty must be greater than zero, got %s.", false },
+    { SRV_F_TEMPERATURE, AT(temperature), 0, INFINITY, CLOSED, "temperature must be non-negative, got %s.", true },
+    { SRV_F_TEMPERATURE, AT(temperature), 0, 2, CLOSED, "temperature must be in [0, 2], got %s.", true },
+    { SRV_F_TOP_P, AT(top_p), 0, 1, OPEN, "top_p must be in (0, 1], got %s.", true },
+    { SRV_F_MIN_P, AT(min_p), 0, 1, CLOSED, "min_p must be in [0, 1], got %s.", false },
+#undef AT
+};
+
+static bool read_nums(struct srv_gen *g) {
+    for (size_t i = 0; i < VC_ARRAY_LEN(nums); i++) {
+        const struct num *n = &nums[i];
+        const struct srv_value *v = &g->f.v[n->id];
+        char shown[40], text[160];
+        if (!v->given) continue;
+        bool ok = isfinite(v->f) && (n->at_low == OPEN ? v->f > n->low : v->f >= n->low) && v->f <= n->high;
+        if (!ok) {
+            const char *name = srv_field_name(n->id);
+            char *p = text + snprintf(text, sizeof text, n->sentence, py_float(v->f, shown, sizeof shown));
+            if (n->has_param) snprintf(p, sizeof text - (size_t)(p - text), " (parameter=%s, value=%s)", name, shown);
+            return refuse(g, n->has_param ? name : NULL, text);
+        }
+        *(float *)(void *)((char *)&g->rp.sampling + n->at) = (float)v->f;
+    }
+    return true;
+}
+
+/* An integer field into 32 bits; vLLM's sentence if it is below `low`. */
+static bool read_i32(struct srv_gen *g, enum srv_field_id id, int64_t low, const char *sentence, const char *param, int64_t *out) {
+    const struct srv_value *v = &g->f.v[id];
+    if (!v->given) return true;
+    if (v->i < low) {
+        srv_error(g->call, 400, NULL, param, sentence, (long long)v->i, (long long)v->i);
+        return false;
+    }
+    *out = v->i < INT32_MAX ? v->i : INT32_MAX;
+    return true;
+}
+
+static bool check_logprobs(struct srv_gen *g, int64_t k, const char *kind, const char *param) {
+    if (k <= MAX_LOGPROBS) return true;
+    srv_error(g->call, 400, NULL, param, "Requested %s logprobs of %lld, which is greater than max allowed: %d (parameter=%s, value=%lld)", kind, (long long)k,
+              MAX_LOGPROBS, param, (long long)k);
+    return false;
+}
+
+/* -1 means the whole vocabulary, which the limit does not allow. */
+static bool no_all(struct srv_gen *g, int64_t k, const char *kind, const char *param) {
+    return k != -1 || check_logprobs(g, g->call->srv->info.vocab_size, kind, param);
+}
+
+static bool read_text_logprobs(struct srv_gen *g) {
+    vc_sampling_params *p = &g->rp.sampling;
+    const struct srv_value *v = &g->f.v[SRV_F_LOGPROBS];
+    if (v->given) {
+        if (v->i < -1) {
+            srv_error(g->call, 400, NULL, "logprobs", "`logprobs` must be a positive value or -1. (parameter=logprobs, value=%lld)", (long long)v->i);
+            return false;
+        }
+        if (!no_all(g, v->i, "sample", "logprobs") || !check_logprobs(g, v->i, "sample", "logprobs")) return false;
+        p->logprobs = (int32_t)v->i;
+        g->logprobs = true;
+        if (g->echo) p->prompt_logprobs = p->logprobs;
+    }
+    return true;
+}
+
+static bool read_chat_logprobs(struct srv_gen *g) {
+    vc_sampling_params *p = &g->rp.sampling;
+    const struct srv_value *v = &g->f.v[SRV_F_TOP_LOGPROBS];
+    bool on = g->f.v[SRV_F_CHAT_LOGPROBS].given && g->f.v[SRV_F_CHAT_LOGPROBS].b;
+    if (v->given && v->i != 0) {
+        if (v->i < -1) return refuse(g, "top_logprobs", "`top_logprobs` must be a positive value or -1. (parameter=top_logprobs)");
+        if (!on) return refuse(g, "top_logprobs", "when using `top_logprobs`, `logprobs` must be set to true. (parameter=top_logprobs)");
+        if (!no_all(g, v->i, "sample", "logprobs") || !check_logprobs(g, v->i, "sample", "logprobs")) return false;
+        g->top_logprobs = (int32_t)v->i;
+    }
+    if (on) {
+        p->logprobs = g->top_logprobs;
+        g->logprobs = true;
+    }
+    if (g->echo && on) p->prompt_logprobs = g->top_logprobs;
+    else if (g->echo) p->prompt_logprobs = 0;
+    return true;
+}
+
+static bool read_prompt_logprobs(struct srv_gen *g) {
+    const struct srv_value *v = &g->f.v[SRV_F_PROMPT_LOGPROBS];
+    if (!v->given) return true;
+    if (g->stream) return refuse(g, "prompt_logprobs", "`prompt_logprobs` are not available when `stream=True`. (parameter=prompt_logprobs)");
+    if (v->i < -1) return refuse(g, "prompt_logprobs", "`prompt_logprobs` must be a positive value or -1. (parameter=prompt_logprobs)");
+    if (!no_all(g, v->i, "prompt", "prompt_logprobs") || !check_logprobs(g, v->i, "prompt", "prompt_logprobs")) return false;
+    g->rp.sampling.prompt_logprobs = (int32_t)v->i;
+    return true;
+}
+
+static bool read_ints(struct srv_gen *g) {
+    vc_sampling_params *p = &g->rp.sampling;
+    int64_t n = p->n, top_k = p->top_k, min_tokens = 0, priority = 0;
+    if (!read_i32(g, SRV_F_N, 1, "n must be at least 1, got %lld.", NULL, &n)) return false;
+    if (n > MAX_N) {
+        srv_error(g->call, 400, NULL, NULL, "n must be at most %d, got %lld.", MAX_N, (long long)n);
+        return false;
+    }
+    const struct srv_value *best = &g->f.v[SRV_F_BEST_OF];
+    if (best->given && best->i != n) return refuse(g, "best_of", "best_of is only supported when it equals n. (parameter=best_of)");
+    if (!read_i32(g, SRV_F_TOP_K, -1, "top_k must be 0 (disable), or at least 1, got %lld.", NULL, &top_k)) return false;
+    if (!read_i32(g, SRV_F_MIN_TOKENS, 0, "min_tokens must be greater than or equal to 0, got %lld.", NULL, &min_tokens)) return false;
+    if (!read_i32(g, SRV_F_PRIORITY, INT32_MIN, "priority must be at least -2147483648, got %lld.", "priority", &priority)) return false;
+    p->n = (uint32_t)n;
+    p->top_k = (int32_t)top_k;
+    p->min_tokens = (uint32_t)min_tokens;
+    g->rp.priority = (int32_t)priority;
+    const struct srv_value *seed = &g->f.v[SRV_F_SEED];
+    if (seed->given) {
+        p->seed = (uint64_t)seed->i;
+        p->has_seed = 1;
+    }
+    return true;
+}
+
+static int32_t *id_list(struct srv_gen *g, const json_t *v) {
+    int32_t *ids = VC_NEW_ARRAY(&g->arena, int32_t, json_array_size(v) + 1);
+    for (size_t i = 0; ids && i < json_array_size(v); i++) {
+        json_int_t x = json_integer_value(json_array_get(v, i));
+        ids[i] = x >= 0 && x <= INT32_MAX ? (int32_t)x : INT32_MAX;
+    }
+    return ids;
+}
+
+static bool no_memory(struct srv_gen *g) {
+    srv_error(g->call, 503, NULL, NULL, "out of memory");
+    return false;
+}
+
+/* A list of ids within the vocabulary. */
+static bool read_ids(struct srv_gen *g, enum srv_field_id id, const int32_t **ids, size_t *n) {
+    const struct srv_value *v = &g->f.v[id];
+    const char *name = srv_field_name(id);
+    if (!v->given) return true;
+    *n = json_array_size(v->json);
+    int32_t *list = id_list(g, v->json);
+    if (!list) return no_memory(g);
+    for (size_t i = 0; i < *n; i++) {
+        if ((uint32_t)list[i] < g->call->srv->info.vocab_size) continue;
+        srv_error(g->call, 400, NULL, name, "%s contains out-of-vocab token id %lld. Vocabulary size: %u (parameter=%s)", name,
+                  (long long)json_integer_value(json_array_get(v->json, i)), g->call->srv->info.vocab_size, name);
+        return false;
+    }
+    *ids = list;
+    return true;
+}
+
+static bool read_strs(struct srv_gen *g, enum srv_field_id id, size_t most, const char *const **out, size_t *n) {
+    const struct srv_value *v = &g->f.v[id];
+    const char *name = srv_field_name(id);
+    if (!v->given) return true;
+    bool one = json_is_string(v->json);
+    size_t count = one ? 1 : json_array_size(v->json);
+    if (count > most) {
+        srv_error(g->call, 400, NULL, name, "%s has %zu entries, the limit is %zu. (parameter=%s)", name, count, most, name);
+        return false;
+    }
+    const char **list = VC_NEW_ARRAY(&g->arena, const char *, count + 1);
+    if (!list) return no_memory(g);
+    for (size_t i = 0; i < count; i++) list[i] = json_string_value(one ? v->json : json_array_get(v->json, i));
+    *out = list;
+    *n = count;
+    return true;
+}
+
+static bool read_stop(struct srv_gen *g) {
+    vc_sampling_params *p = &g->rp.sampling;
+    if (!read_strs(g, SRV_F_STOP, MAX_STOPS, &p->stop, &p->num_stop)) return false;
+    for (size_t i = 0; i < p->num_stop; i++)
+        if (!p->stop[i][0]) return refuse(g, NULL, "stop cannot contain an empty string.");
+    return read_ids(g, SRV_F_STOP_TOKEN_IDS, &p->stop_token_ids, &p->num_stop_token_ids);
+}
+
+static bool read_allowed(struct srv_gen *g) {
+    const struct srv_value *v = &g->f.v[SRV_F_ALLOWED_TOKEN_IDS];
+    if (v->given && json_array_size(v->json) == 0)
+        return refuse(g, "allowed_token_ids", "allowed_token_ids is not None and empty! (parameter=allowed_token_ids, value=[])");
+    return read_ids(g, SRV_F_ALLOWED_TOKEN_IDS, &g->rp.sampling.allowed_token_ids, &g->rp.sampling.num_allowed_token_ids);
+}
+
+static bool bias_key(const char *key, int64_t *id) {
+    char *end;
+    errno = 0;
+    long long x = strtoll(key, &end, 10);
+    *id = x;
+    return *key && !*end && !errno;
+}
+
+static bool read_bias(struct srv_gen *g) {
+    const struct srv_value *v = &g->f.v[SRV_F_LOGIT_BIAS];
+    const char *key;
+    char shown[64];
+    json_t *e;
+    size_t n = 0;
+    if (!v->given) return true;
+    vc_logit_bias *list = VC_NEW_ARRAY(&g->arena, vc_logit_bias, json_object_size(v->json) + 1);
+    if (!list) return no_memory(g);
+    json_object_foreach(v->json, key, e) {
+        int64_t id;
+        vc_printable(shown, sizeof shown, key, strlen(key));
+        if (!bias_key(key, &id)) {
+            srv_error(g->call, 400, NULL, "logit_bias", "logit_bias contains key(s) that cannot be converted to integer token IDs: ['%s'] (parameter=logit_bias, value=['%s'])",
+                      shown, shown);
+            return false;
+        }
+        if (!json_is_number(e)) return refuse(g, "logit_bias", "logit_bias: the values must be numbers (parameter=logit_bias)");
+        if (id < 0 || id >= g->call->srv->info.vocab_size) {
+            srv_error(g->call, 400, NULL, "logit_bias",
+                      "token_id(s) [%lld] in logit_bias contain out-of-vocab token ids. Vocabulary size: %u (parameter=logit_bias, value=[%lld])", (long long)id,
+                      g->call->srv->info.vocab_size, (long long)id);
+            return false;
+        }
+        list[n++] = (vc_logit_bias){ (int32_t)id, (float)json_number_value(e) };
+    }
+    g->rp.sampling.logit_bias = list;
+    g->rp.sampling.num_logit_bias = n;
+    return true;
+}
+
+static bool word_ids(struct srv_gen *g, const char *before, const char *word, vc_token_list *out) {
+    struct vc_buf text = { 0 };
+    vc_err err = VC_ERR_INIT;
+    int32_t *ids = NULL, *kept = NULL;
+    size_t n = 0;
+    vc_buf_printf(&text, "%s%s", before, word);
+    vc_status s = text.failed ? VC_E_NOMEM : vc_tokenize(g->call->srv->model, text.p, text.n, VC_TOK_PARSE_SPECIAL, &ids, &n, &err);
+    vc_buf_free(&text);
+    if (s == VC_OK && n) kept = VC_NEW_ARRAY(&g->arena, int32_t, n);
+    if (kept) memcpy(kept, ids, n * sizeof *kept);
+    vc_free(ids);
+    *out = (vc_token_list){ kept, n };
+    if (kept) return true;
+    if (s == VC_OK && !n) return refuse(g, "bad_words", "bad_words cannot contain an empty string. (parameter=bad_words)");
+    return s == VC_OK ? no_memory(g) : refuse(g, "bad_words", err.text);
+}
+
+/* Each word alone, and after a blank where that begins with another id, as vLLM's update_from_tokenizer. */
+static bool read_bad_words(struct srv_gen *g) {
+    const char *const *words = NULL;
+    size_t n = 0, k = 0;
+    if (!read_strs(g, SRV_F_BAD_WORDS, MAX_BAD_WORDS, &words, &n)) return false;
+    if (!n) return true;
+    vc_token_list *list = VC_NEW_ARRAY(&g->arena, vc_token_list, 2 * n), after;
+    if (!list) return no_memory(g);
+    for (size_t i = 0; i < n; i++) {
+        const char *word = words[i] + strspn(words[i], " ");
+        if (!word_ids(g, "", word, &list[k]) || !word_ids(g, " ", word, &after)) return false;
+        k++;
+        if (after.ids[0] != list[k - 1].ids[0] && after.n == list[k - 1].n) list[k++] = after;
+    }
+    g->rp.sampling.bad_words = list;
+    g->rp.sampling.num_bad_words = k;
+    return true;
+}
+
+static bool given_or(const struct srv_gen *g, enum srv_field_id id, bool otherwise) { return g->f.v[id].given ? g->f.v[id].b : otherwise; }
+
+bool srv_gen_sampling(struct srv_gen *g, enum srv_body_kind where) {
+    vc_sampling_params *p = &g->rp.sampling;
+    *p = g->call->srv->defaults;
+    p->ignore_eos = given_or(g, SRV_F_IGNORE_EOS, false);
+    p->skip_special_tokens = given_or(g, SRV_F_SKIP_SPECIAL_TOKENS, true);
+    p->include_stop_str_in_output = given_or(g, SRV_F_INCLUDE_STOP_STR_IN_OUTPUT, false);
+    if (g->f.v[SRV_F_CACHE_SALT].given) {
+        if (!g->f.v[SRV_F_CACHE_SALT].s[0]) return refuse(g, "cache_salt", "Parameter 'cache_salt' must be a non-empty string if provided.");
+        g->rp.cache_salt = g->f.v[SRV_F_CACHE_SALT].s;
+    }
+    return read_prompt_logprobs(g) && (where == SRV_BODY_TEXT ? read_text_logprobs(g) : read_chat_logprobs(g)) && read_ints(g) && read_nums(g) && read_stop(g)
+           && read_allowed(g) && read_bias(g) && read_bad_words(g);
+}
+
+/* Most tokens of an answer: what is asked for, the model's default, and the room behind the longest prompt. */
+bool srv_gen_max_tokens(struct srv_gen *g) {
+    vc_sampling_params *p = &g->rp.sampling;
+    const struct srv *s = g->call->srv;
+    bool chat = g->f.v[SRV_F_MAX_COMPLETION_TOKENS].given;
+    const struct srv_value *v = &g->f.v[chat ? SRV_F_MAX_COMPLETION_TOKENS : SRV_F_MAX_TOKENS];
+    int64_t len = s->info.max_model_len, longest = 0, most = len;
+    if (s->defaults.max_tokens && (int64_t)s->defaults.max_tokens < most) most = s->defaults.max_tokens;
+    if (v->given && v->i > len) {
+        srv_error(g->call, 400, NULL, "max_tokens", "max_tokens=%lld cannot be greater than max_model_len=%lld. Please request fewer output tokens. (parameter=max_tokens, value=%lld)",
+                  (long long)v->i, (long long)len, (long long)v->i);
+        return false;
+    }
+    for (uint32_t i = 0; i < g->num_parts; i++)
+        if ((int64_t)g->parts[i].num_ids > longest) longest = (int64_t)g->parts[i].num_ids;
+    if (longest > len) {
+        srv_error(g->call, 400, NULL, "input_tokens", "This model's maximum context length is %lld tokens. However, your prompt contains %lld input tokens, which exceeds this limit even without any output tokens. Please reduce the length of the input prompt. (parameter=input_tokens, value=%lld)",
+                  (long long)len, (long long)longest, (long long)longest);
+        return false;
+    }
+    if (v->given && v->i < most) most = v->i;
+    if (len - longest < most) most = len - longest;
+    if (g->echo_only) most = 1;
+    if (most < 1) {
+        srv_error(g->call, 400, NULL, "max_tokens", "max_tokens must be at least 1, got %lld. (parameter=max_tokens, value=%lld)", (long long)most, (long long)most);
+        return false;
+    }
+    if (p->min_tokens > most) {
+        srv_error(g->call, 400, NULL, NULL, "min_tokens must be less than or equal to max_tokens=%lld, got %u.", (long long)most, p->min_tokens);
+        return false;
+    }
+    p->max_tokens = (uint32_t)most;
+    return true;
+}

@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * srv_serve.c: the server from start to end: bind, load, answer, drain. */
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <poll.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "server/srv_gen.h"
+#include "server/srv_metrics.h"
+
+enum { FRONT_THREADS = 2 };
+
+void vc_server_params_init(struct vc_server_params *p) {
+    *p = (struct vc_server_params){ .host = "127.0.0.1", .port = 8000, .max_body_bytes = 32 << 20, .request_timeout = 60, .idle_timeout = 75,
+                                    .response_role = "assistant", .content_format = "auto" };
+    vc_model_params_init(&p->model);
+}
+
+/* ---- signals ---- */
+
+static int signals_open(sigset_t *old) {
+    sigset_t set;
+    sigemptyset(&set);
+    sigaddset(&set, SIGINT);
+    sigaddset(&set, SIGTERM);
+    sigaddset(&set, SIGHUP);
+    pthread_sigmask(SIG_BLOCK, &set, old);      /* inherited by the threads that start from here on */
+    signal(SIGPIPE, SIG_IGN);
+    return signalfd(-1, &set, SFD_CLOEXEC);
+}
+
+/* The next signal, or 0 after `ms` without one (-1: waits). */
+static int next_signal(int fd, int ms) {
+    struct pollfd p = { .fd = fd, .events = POLLIN };
+    struct signalfd_siginfo info;
+    if (poll(&p, 1, ms) <= 0) return 0;
+    return read(fd, &info, sizeof info) == sizeof info ? (int)info.ssi_signo : 0;
+}
+
+/* ---- the model, on a thread of its own, so that signals end a long load ---- */
+
+struct load { struct srv *s; vc_err err; vc_status status; atomic_bool done; };
+
+static void *load(void *arg) {
+    struct load *l = arg;
+    struct srv *s = l->s;
+    l->status = vc_model_open(&s->model, &s->p.model, &l->err);
+    if (l->status == VC_OK) {
+        s->info.struct_size = sizeof s->info;
+        vc_model_get_info(s->model, &s->info);
+        vc_sampling_params_init(&s->defaults);
+        vc_sampling_from_model(s->model, &s->defaults);
+        l->status = vc_start(s->model, &l->err);
+    }
+    if (l->status == VC_OK) l->status = srv_pump_start(s, &l->err);
+    atomic_store(&l->done, true);
+    return NULL;
+}
+
+/* VC_E_CANCELLED: a signal came first. */
+static vc_status load_model(struct srv *s, int signals, vc_err *err) {
+    struct load l = { .s = s, .err = VC_ERR_INIT };
+    pthread_t t;
+    bool cut = false;
+    if (pthread_create(&t, NULL, load, &l) != 0) return vc_fail(err, VC_E_NOMEM, "the system refused a thread");
+    while (!atomic_load(&l.done) && !cut) {
+        int sig = next_signal(signals, 20);
+        if (sig == SIGINT || sig == SIGTERM) cut = true;
+    }
+    pthread_join(t, NULL);
+    if (cut) return vc_fail(err, VC_E_CANCELLED, "a signal came while the model was loading");
+    *err = l.err;
+    if (l.status != VC_OK) return l.status;
+    uint32_t seqs = s->p.model.max_num_seqs;
+    s->max_live = s->p.max_queued ? s->p.max_queued : VC_MAX(4 * seqs, 1024u);
+    atomic_store(&s->loaded, true);
+    return VC_OK;
+}
+
+/* ---- the end ---- */
+
+/* Waits until no call is left, at most `seconds`; a second signal cuts it short. */
+static void drain(struct srv *s, int signals, uint32_t seconds) {
+    struct timespec begun, now;
+    clock_gettime(CLOCK_MONOTONIC, &begun);
+    for (;;) {
+        pthread_mutex_lock(&s->lock);
+        uint32_t left = s->calls;
+        pthread_mutex_unlock(&s->lock);
+        clock_gettime(CLOCK_MONOTONIC, &now);
+        if (left == 0 || now.tv_sec - begun.tv_sec >= (time_t)seconds) return;
+        if (next_signal(signals, 50)) return;
+    }
+}
+
+/* Cancelled requests end within a step; their calls go with their last output. */
+static void wait_engine(struct srv *s) {
+    struct timespec ms = { 0, 5000000 };
+    for (int i = 0; i < 1000 && atomic_load(&s->live); i++) nanosleep(&ms, NULL);
+}
+
+static void stop_all(struct srv *s) {
+    atomic_store(&s->draining, true);
+    srv_calls_cut(s);
+    if (s->pump) wait_engine(s);
+    srv_pump_stop(s);
+    if (s->model) (void)vc_stop(s->model);
+    srv_front_stop(s);
+    srv_http_stop(s);
+    srv_watch_stop(s);
+    vc_model_close(&s->model);
+    srv_metrics_del(s->metrics);
+    if (s->p.uds && s->listen_fd >= 0) unlink(s->p.uds);
+    pthread_mutex_destroy(&s->lock);
+}
+
+static vc_status start(struct srv *s, vc_err *err) {
+    s->metrics = srv_metrics_new();
+    if (!s->metrics) return vc_fail(err, VC_E_NOMEM, "out of memory");
+    VC_TRY(srv_listen(s, err));
+    VC_TRY(srv_watch_start(s, err));
+    VC_TRY(srv_front_start(s, FRONT_THREADS, err));
+    return srv_http_start(s, s->p.max_connections, err);
+}
+
+static vc_status run(struct srv *s, int signals, vc_err *err) {
+    VC_TRY(start(s, err));
+    vc_log_line(VC_LOG_INFO, "listening on %s, loading %s", s->url, s->p.model.path);
+    VC_TRY(load_model(s, signals, err));
+    vc_log_line(VC_LOG_INFO, "ready on %s: %s, %u tokens of context, KV cache for %llu", s->url, srv_served_name(s), s->info.max_model_len,
+                (unsigned long long)s->info.kv_tokens);
+    if (s->p.ready) s->p.ready(s->url, s->p.ready_arg);
+    int sig;
+    while ((sig = next_signal(signals, -1)) == SIGHUP || sig == 0) continue;
+    vc_log_line(VC_LOG_INFO, "signal %d: no new requests%s", sig, s->p.shutdown_timeout ? ", waiting for answers" : "");
+    atomic_store(&s->draining, true);
+    srv_http_quiesce(s);
+    drain(s, signals, s->p.shutdown_timeout);
+    return VC_OK;
+}
+
+vc_status vc_serve(const struct vc_server_params *p, vc_err *err) {
+    struct srv s = { .p = *p, .listen_fd = -1, .created = (int64_t)time(NULL) };
+    sigset_t old;
+    pthread_mutex_init(&s.lock, NULL);
+    int signals = signals_open(&old);
+    vc_status st = signals < 0 ? vc_fail(err, VC_E_IO, "signalfd: %s", strerror(errno)) : run(&s, signals, err);
+    stop_all(&s);
+    if (signals >= 0) close(signals);
+    pthread_sigmask(SIG_SETMASK, &old, NULL);
+    return st;
+}
