@@ -112,7 +112,16 @@ const char *parse_result_differs(const struct parse_result *a, const struct pars
     return NULL;
 }
 
-static json_t *load(const char *s) { return s ? json_loads(s, JSON_DECODE_ANY | JSON_ALLOW_NUL | JSON_DECODE_INT_AS_REAL, NULL) : NULL; }
+/* jansson has no keys with NULs: they are read as U+0001. */
+static json_t *load(const char *s) {
+    if (!s) return NULL;
+    struct vc_buf b = { 0 };
+    vc_buf_adds(&b, s);
+    for (char *at = b.p; at && (at = strstr(at, "\\u0000")); at++) at[5] = '1';
+    json_t *j = b.p ? json_loads(b.p, JSON_DECODE_ANY | JSON_DECODE_INT_AS_REAL, NULL) : NULL;
+    vc_buf_free(&b);
+    return j;
+}
 
 bool parse_is_json(const char *s) {
     json_t *j = load(s);

@@ -6,7 +6,7 @@
 #include "base/str.h"
 #include "text/parser.h"
 
-enum { RUN_MAX_CALLS = 64 };
+enum { RUN_MAX_CALLS = 256 };
 
 struct parse_call { struct vc_buf name, args; bool ended, complete; };
 struct parse_result {

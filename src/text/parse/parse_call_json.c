@@ -129,7 +129,7 @@ static bool object_ends(struct vc_parser *p) {
 
 static enum vc_pb broken(struct vc_parser *p, char c) {
     struct vc_call_json *b = &p->u.json;
-    bool raw = b->field == F_ARGS && b->named && !b->str_args;
+    bool raw = b->field == F_ARGS && b->named && !b->str_args && (b->brace || p->tool->bad != VC_BAD_BRACE);
     if (!raw || p->tool->bad == VC_BAD_ALL || p->tool->bad == VC_BAD_DROP) return VC_PB_FAIL;
     b->mode = p->tool->bad == VC_BAD_BRACE ? M_BRACE : M_RAW;
     p->tg.n = 0;

@@ -85,6 +85,7 @@ static void resolve(struct vc_parser *p, bool reasoning) {
     struct vc_buf b = p->look_buf;
     p->look_buf = (struct vc_buf){ 0 };
     p->look = LOOK_NONE;
+    if (reasoning && b.n) p->started = true;
     if (!b.n) {
         /* nothing waited */
     } else if (reasoning) {
