@@ -119,6 +119,21 @@ static unsigned leaf(struct tree *t) {
     return t->n++;
 }
 
+static unsigned kid_node(struct tree *t, enum kind kind, unsigned n, const uint32_t *kid, uint32_t min, uint32_t max) {
+    struct tnode x = { .kind = kind, .n = n, .min = min, .max = max };
+    vc_gram_node v[3];
+    for (unsigned i = 0; i < n; i++) {
+        x.kid[i] = kid[i];
+        v[i] = t->v[kid[i]].node;
+        x.rules |= t->v[kid[i]].rules;
+    }
+    x.node = kind == K_SEQ ? vc_gram_seq(t->g, v, n) : kind == K_ALT ? vc_gram_alt(t->g, v, n)
+             : kind == K_REPEAT ? vc_gram_repeat(t->g, v[0], min, max)
+             : kind == K_BOTH ? vc_gram_both(t->g, v[0], v[1]) : vc_gram_minus(t->g, v[0], v[1]);
+    t->v[t->n] = x;
+    return t->n++;
+}
+
 static unsigned tree(struct tree *t, unsigned depth, bool regular);
 
 static unsigned repeat(struct tree *t, unsigned depth, bool regular) {
@@ -148,17 +163,9 @@ static unsigned tree(struct tree *t, unsigned depth, bool regular) {
     }
     bool product = pick >= 10 && depth >= 2;
     unsigned n = product ? 2 : 1 + below(t, 3);
-    struct tnode x = { .kind = product ? (pick == 10 ? K_BOTH : K_MINUS) : below(t, 2) ? K_SEQ : K_ALT, .n = n };
-    vc_gram_node v[3];
-    for (unsigned i = 0; i < n; i++) {
-        x.kid[i] = tree(t, depth - 1, regular || product);
-        v[i] = t->v[x.kid[i]].node;
-        x.rules |= t->v[x.kid[i]].rules;
-    }
-    x.node = x.kind == K_SEQ ? vc_gram_seq(t->g, v, n) : x.kind == K_ALT ? vc_gram_alt(t->g, v, n)
-             : x.kind == K_BOTH ? vc_gram_both(t->g, v[0], v[1]) : vc_gram_minus(t->g, v[0], v[1]);
-    t->v[t->n] = x;
-    return t->n++;
+    uint32_t kid[3];
+    for (unsigned i = 0; i < n; i++) kid[i] = tree(t, depth - 1, regular || product);
+    return kid_node(t, product ? (pick == 10 ? K_BOTH : K_MINUS) : below(t, 2) ? K_SEQ : K_ALT, n, kid, 0, 0);
 }
 
 /* Root: one rule (sometimes two), so that recursion happens. */
@@ -173,6 +180,43 @@ static unsigned whole(struct tree *t) {
         vc_gram_define(t->g, t->v[i].node, t->v[body].node);
     }
     return tree(t, 4, false);
+}
+
+/* A counted repeat that is a site of the automaton: its body is large. */
+static unsigned counted(struct tree *t, bool nested) {
+    struct tnode c = { .kind = K_CLASS, .n = 2, .r = { { 'a', 'a' + below(t, 3) }, { 0x4E00, 0x5E00 } } };
+    c.node = vc_gram_class(t->g, c.r, 2, false);
+    t->v[t->n] = c;
+    uint32_t at = t->n++, min = below(t, 2) ? below(t, 12) : 0, max = below(t, 5) ? VC_MAX(17u, min + below(t, 12)) : VC_GRAM_INF;
+    if (max == VC_GRAM_INF) min += 17;
+    at = kid_node(t, K_REPEAT, 1, &at, min, max);
+    if (!nested) return at;
+    if (below(t, 2)) {
+        uint32_t seq[2] = { at, leaf(t) };
+        at = kid_node(t, K_SEQ, 2, seq, 0, 0);
+    }
+    return kid_node(t, K_REPEAT, 1, &at, below(t, 3), 17 + below(t, 5));
+}
+
+/* Counts through products, and counts in counts. */
+static unsigned whole_counted(struct tree *t) {
+    uint32_t kid[3], n = 0;
+    if (below(t, 2)) kid[n++] = leaf(t);
+    if (below(t, 3)) {
+        uint32_t side[2] = { counted(t, false), 0 };
+        if (below(t, 2)) {
+            uint32_t seq[3] = { leaf(t), side[0], leaf(t) };
+            side[0] = kid_node(t, K_SEQ, 3, seq, 0, 0);
+        }
+        side[1] = tree(t, 3, true);
+        if (below(t, 4)) side[1] = kid_node(t, K_REPEAT, 1, &side[1], below(t, 3), VC_GRAM_INF);
+        kid[n++] = kid_node(t, below(t, 3) ? K_BOTH : K_MINUS, 2, side, 0, 0);
+        if (!below(t, 4)) kid[n - 1] = kid_node(t, K_REPEAT, 1, &kid[n - 1], 0, VC_GRAM_INF);
+    } else {
+        kid[n++] = counted(t, true);
+    }
+    if (below(t, 2)) kid[n++] = leaf(t);
+    return kid_node(t, K_SEQ, n, kid, 0, 0);
 }
 
 /* ---- comparing ---- */
@@ -242,10 +286,12 @@ static void compare(uint64_t seed, struct tree *t, unsigned root, struct vc_gram
     assert_int_equal(vc_matcher_new(&m, r, NULL, &err), VC_OK);
     char s[MAX_LEN + 4];
     for (unsigned i = 0; i < 40; i++) {
-        unsigned n = 0, len = i < 30 ? below(t, 6) : below(t, 20);
+        unsigned n = 0, len = i < 20 ? below(t, 6) : below(t, 34), same = below(t, 3);
         while (n < len) {
             static const char *const parts[] = { "a", "b", "c", "a", "b", "c", "aa", "\xC3\xA9", "\xE4\xB8\x80", "\xF0\x9F\x98\x80", "\x80", "d" };
             const char *p = parts[below(t, i & 1 ? 6 : 12)];
+            if (i >= 30 && below(t, 8)) p = parts[same];
+            if (n + 4 > MAX_LEN) break;
             memcpy(s + n, p, strlen(p));
             n += (unsigned)strlen(p);
         }
@@ -266,9 +312,9 @@ static void random_grammars(void **state) {
         t.n = 0;
         t.rng = seed * 7919;
         vc_err err = VC_ERR_INIT;
-        struct vc_gram_limits lim = { .states = 200000, .items = 4096 };
+        struct vc_gram_limits lim = { .states = 30000, .items = 4096 };
         assert_int_equal(vc_gram_new(&t.g, &lim, &err), VC_OK);
-        unsigned root = whole(&t);
+        unsigned root = seed % 4 ? whole(&t) : whole_counted(&t);
         vc_status st = vc_gram_compile(t.g, t.v[root].node, &err);
         struct vc_grammar *r = NULL;
         if (st == VC_OK) {
