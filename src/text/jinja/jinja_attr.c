@@ -44,6 +44,8 @@ static vc_jv number_attr(vc_jv v, const struct vc_jstr *name) {
 /* Python's getattr(): MISSING when there is no such attribute. */
 static vc_jv python_attr(vc_jx *x, vc_jv obj, const struct vc_jstr *name) {
     const struct vc_jfn *f = vc_j_method(obj.t, name->p, name->n);
+    if (!f && obj.t == VC_J_STR && obj.sub) f = vc_j_method(VC_J_AS_MARKUP, name->p, name->n);
+    if (f && obj.t == VC_J_VIEW && obj.sub == VC_J_VALUES) f = NULL;
     if (f) return bound(x, obj, f);
     switch (obj.t) {
     case VC_J_NS: {

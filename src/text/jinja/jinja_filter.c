@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The table of filters, and those that are a line or two. urlize is the one filter of Jinja that is not here. */
+ * The table of filters, and those that are a line or two. */
 #include "text/jinja/jinja_filter.h"
 
 vc_jv vc_j_fold(vc_jx *x, vc_jv v) { return v.t == VC_J_STR ? vc_j_case(x, v, VC_J_LOWER) : v; }
@@ -102,6 +102,7 @@ static const struct vc_jfn table[] = {
     F(unique, "value case_sensitive attribute", 1),
     F(upper, "s", 1),
     F(urlencode, "value", 1),
+    F(urlize, "value trim_url_limit nofollow target rel extra_schemes", 1),
     F(wordcount, "s", 1),
     F(wordwrap, "s width break_long_words wrapstring break_on_hyphens", 1),
     F(xmlattr, "d autospace", 1),

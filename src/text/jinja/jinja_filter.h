@@ -13,7 +13,8 @@
         X(sort) X(sum) X(unique)                               /* jinja_filter_map.c */                              \
         X(map) X(select) X(reject) X(selectattr) X(rejectattr) /* jinja_filter_str.c */                              \
         X(capitalize) X(center) X(format) X(indent) X(lower) X(replace) X(string) X(title) X(trim) X(truncate)       \
-            X(upper) X(wordcount) X(wordwrap) X(pprint)   /* jinja_filter_num.c */                                   \
+            X(upper) X(wordcount) X(wordwrap) X(pprint) X(urlize) /* one file each */                            \
+        /* jinja_filter_num.c */                                                                                     \
         X(abs) X(filesizeformat) X(float) X(int) X(round) /* jinja_filter_html.c */                                  \
         X(escape) X(forceescape) X(safe) X(striptags) X(urlencode) X(xmlattr)
 #define VC_J_DECLARE(f) vc_jv vc_jf_##f(vc_jx *x, vc_jv self, vc_jv *arg, const struct vc_jcall *c);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/str.h"
+#include "text/jinja/jinja_entity.h"
 #include "text/jinja/jinja_filter.h"
 
 VC_J_FILTER(escape) { VC_J_UNUSED; return vc_j_escape(x, arg[0]); }
@@ -23,43 +24,13 @@ VC_J_FILTER(safe) {
     return v;
 }
 
-/* One character reference at s ("&…;"): its bytes, 0 if it is none that we know. */
-static size_t reference(const char *s, size_t n, uint32_t *cp) {
-    static const struct {
-        const char *name;
-        uint32_t cp;
-    } names[] = { { "&amp;", '&' },  { "&lt;", '<' },    { "&gt;", '>' },
-                  { "&quot;", '"' }, { "&apos;", '\'' }, { "&nbsp;", 0xA0 } };
-    for (size_t i = 0; i < VC_ARRAY_LEN(names); i++) {
-        size_t k = strlen(names[i].name);
-        if (n >= k && !memcmp(s, names[i].name, k)) {
-            *cp = names[i].cp;
-            return k;
-        }
-    }
-    if (n < 4 || s[1] != '#') return 0;
-    bool hex = (s[2] | 0x20) == 'x';
-    uint32_t v = 0;
-    size_t i = hex ? 3 : 2, from = i;
-    for (; i < n && i < from + 7; i++) {
-        int d = s[i] >= '0' && s[i] <= '9'                            ? s[i] - '0'
-                : hex && (s[i] | 0x20) >= 'a' && (s[i] | 0x20) <= 'f' ? (s[i] | 0x20) - 'a' + 10
-                                                                      : -1;
-        if (d < 0) break;
-        v = v * (hex ? 16 : 10) + (uint32_t)d;
-    }
-    if (i == from || i >= n || s[i] != ';' || v == 0 || v > 0x10FFFF || (v >= 0xD800 && v < 0xE000)) return 0;
-    *cp = v;
-    return i + 1;
-}
-
 /* Removes <!-- … --> (to the end of the text if it is open), then <…>. */
 static vc_jv without_tags(vc_jx *x, const struct vc_jstr *s, const char *open, const char *close) {
     struct vc_jstr o = { open, strlen(open), 0 }, e = { close, strlen(close), 0 };
     struct vc_jbuf b = { 0 };
     size_t at = 0;
     for (;;) {
-        size_t a = vc_j_search(s->p, s->n, &o, at), z = a == SIZE_MAX ? SIZE_MAX : vc_j_search(s->p, s->n, &e, a + o.n);
+        size_t a = vc_j_search(s->p, s->n, &o, at), z = a == SIZE_MAX ? SIZE_MAX : vc_j_search(s->p, s->n, &e, a);
         if (z == SIZE_MAX) break;
         vc_j_put(x, &b, s->p + at, a - at);
         at = z + e.n;
@@ -68,26 +39,22 @@ static vc_jv without_tags(vc_jx *x, const struct vc_jstr *s, const char *open, c
     return vc_j_done(x, &b);
 }
 
-VC_J_FILTER(striptags) {
-    VC_J_UNUSED;
-    vc_jv v = without_tags(x, vc_j_to_str(x, arg[0]).u.s, "<!--", "-->");
+vc_jv vc_j_striptags(vc_jx *x, const struct vc_jstr *s) {
+    vc_jv v = without_tags(x, s, "<!--", "-->");
     v = without_tags(x, v.u.s, "<", ">");
-    const struct vc_jfn *split = vc_j_method(VC_J_STR, "split", 5);
     struct vc_jcall none = { 0 };
-    vc_jv words = vc_j_apply(x, split, "method", v, &none);
+    vc_jv words = vc_j_apply(x, vc_j_method(VC_J_STR, "split", 5), "method", v, &none);
     struct vc_jbuf b = { 0 };
     for (size_t i = 0; i < words.u.l->n; i++) {
-        const struct vc_jstr *s = words.u.l->v[i].u.s;
         if (i) vc_j_putc(x, &b, ' ');
-        for (size_t k = 0; k < s->n;) {
-            uint32_t cp;
-            size_t w = s->p[k] == '&' ? reference(s->p + k, s->n - k, &cp) : 0;
-            if (w) vc_j_putcp(x, &b, cp);
-            else vc_j_putc(x, &b, s->p[k]);
-            k += w ? w : 1;
-        }
+        vc_j_puts_str(x, &b, words.u.l->v[i].u.s);
     }
-    return vc_j_done(x, &b);
+    return vc_j_unescape_html(x, vc_j_done(x, &b).u.s);
+}
+
+VC_J_FILTER(striptags) {
+    VC_J_UNUSED;
+    return vc_j_striptags(x, vc_j_to_str(x, arg[0]).u.s);
 }
 
 static void quote(vc_jx *x, struct vc_jbuf *b, vc_jv v, bool query) {

@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/str.h"
+#include "text/jinja/jinja_ctype.h"
 #include "text/jinja/jinja_filter.h"
 
 VC_J_FILTER(abs) {
@@ -15,9 +17,25 @@ VC_J_FILTER(abs) {
     return vc_j_int_cmp(v, vc_j_int(0)) < 0 ? vc_j_neg(x, v) : vc_j_arith(x, VC_J_ADD, v, vc_j_int(0));
 }
 
+/* Decimal digits of any script as ASCII ones; they lie in runs of ten that begin with zero. */
+static vc_jv ascii_digits(vc_jx *x, vc_jv v) {
+    const struct vc_jstr *s = v.u.s;
+    if (s->len == s->n) return v;
+    struct vc_jbuf b = { 0 };
+    uint32_t cp = 0;
+    for (size_t i = 0, w; i < s->n; i += w) {
+        w = VC_MAX(vc_utf8_decode(s->p + i, s->n - i, &cp), 1u);
+        uint32_t first = cp;
+        while (cp >= 0x80 && vc_j_is_decimal(cp) && first > 0x80 && cp - first < 60 && vc_j_is_decimal(first - 1)) first--;
+        if (cp >= 0x80 && vc_j_is_decimal(cp)) vc_j_putc(x, &b, (char)('0' + (cp - first) % 10));
+        else vc_j_put(x, &b, s->p + i, w);
+    }
+    return vc_j_done(x, &b);
+}
+
 /* int(str, base) of Python. */
 static bool text_to_int(vc_jx *x, vc_jv s, int64_t base, vc_jv *out) {
-    s = vc_j_strip(x, s, vc_j_missing(), 3);
+    s = ascii_digits(x, vc_j_strip(x, s, vc_j_missing(), 3));
     const char *p = s.u.s->p;
     size_t n = s.u.s->n;
     bool neg = n && p[0] == '-';
@@ -38,7 +56,7 @@ static bool text_to_int(vc_jx *x, vc_jv s, int64_t base, vc_jv *out) {
 
 /* float(str) of Python. */
 static bool text_to_float(vc_jx *x, vc_jv s, double *f) {
-    s = vc_j_case(x, vc_j_strip(x, s, vc_j_missing(), 3), VC_J_LOWER);
+    s = vc_j_case(x, ascii_digits(x, vc_j_strip(x, s, vc_j_missing(), 3)), VC_J_LOWER);
     struct vc_jbuf b = { 0 };
     const struct vc_jstr *t = s.u.s;
     for (size_t i = 0; i < t->n; i++) {

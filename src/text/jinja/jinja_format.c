@@ -3,6 +3,7 @@
 #include "text/jinja/jinja_format.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/str.h"
@@ -173,7 +174,7 @@ static struct vc_jspec parse_spec(vc_jx *x, const struct vc_jstr *t) {
 }
 
 /* ---- str.format() ---- */
-struct fmt { vc_jx *x; const char *p; size_t n; const struct vc_jcall *c; int64_t next; bool manual; };
+struct fmt { vc_jx *x; const struct vc_jcall *c; int64_t next; bool manual, markup; };
 
 static vc_jv positional(struct fmt *f, int64_t i) {
     if (i < 0 || (size_t)i >= f->c->n)
@@ -219,6 +220,20 @@ static vc_jv field_value(struct fmt *f, const char *p, size_t n) {
 
 static void put_format(struct fmt *f, struct vc_jbuf *b, const char *p, size_t n, int level);
 
+/* ascii(): repr() with escapes for all that is not ASCII. */
+static void put_ascii(vc_jx *x, struct vc_jbuf *b, vc_jv v) {
+    struct vc_jbuf t = { 0 };
+    char esc[12];
+    uint32_t cp = 0;
+    vc_j_put_repr(x, &t, v);
+    for (size_t i = 0, w; i < t.n; i += w) {
+        w = VC_MAX(vc_utf8_decode(t.p + i, t.n - i, &cp), 1u);
+        snprintf(esc, sizeof esc, cp < 0x100 ? "\\x%02x" : cp < 0x10000 ? "\\u%04x" : "\\U%08x", cp);
+        if (cp < 0x80) vc_j_put(x, b, t.p + i, w);
+        else vc_j_puts(x, b, esc);
+    }
+}
+
 static void put_field(struct fmt *f, struct vc_jbuf *b, const char *p, size_t n, int level) {
     vc_jx *x = f->x;
     size_t name = 0, depth = 0;
@@ -233,19 +248,23 @@ static void put_field(struct fmt *f, struct vc_jbuf *b, const char *p, size_t n,
         char conv = p[at + 1];
         struct vc_jbuf t = { 0 };
         if (conv == 's') vc_j_put_str(x, &t, v);
-        else if (conv == 'r' || conv == 'a') vc_j_put_repr(x, &t, v);
+        else if (conv == 'r') vc_j_put_repr(x, &t, v);
+        else if (conv == 'a') put_ascii(x, &t, v);
         else vc_j_raise(x, "unknown conversion specifier %c", conv);
         v = vc_j_done(x, &t);
         at += 2;
     }
     if (at >= n || at + 1 == n) {
-        vc_j_put_str(x, b, v);
+        if (f->markup) vc_j_put_escaped(x, b, v);
+        else vc_j_put_str(x, b, v);
         return;
     }
-    struct vc_jbuf spec = { 0 };
+    if (f->markup && v.t == VC_J_STR && v.sub) vc_j_raise(x, "unsupported format specification for Markup");
+    struct vc_jbuf spec = { 0 }, out = { 0 };
     put_format(f, &spec, p + at + 1, n - at - 1, level + 1);
     struct vc_jspec s = parse_spec(x, vc_j_done(x, &spec).u.s);
-    vc_j_put_spec(x, b, v, &s);
+    vc_j_put_spec(x, f->markup ? &out : b, v, &s);
+    if (f->markup) vc_j_put_escaped(x, b, vc_j_done(x, &out));
 }
 
 static void put_format(struct fmt *f, struct vc_jbuf *b, const char *p, size_t n, int level) {
@@ -276,7 +295,7 @@ static void put_format(struct fmt *f, struct vc_jbuf *b, const char *p, size_t n
 }
 
 vc_jv vc_j_format(vc_jx *x, vc_jv fmt, const struct vc_jcall *c) {
-    struct fmt f = { .x = x, .c = c };
+    struct fmt f = { .x = x, .c = c, .markup = fmt.sub != 0 };
     struct vc_jbuf b = { 0 };
     put_format(&f, &b, fmt.u.s->p, fmt.u.s->n, 0);
     vc_jv r = vc_j_done(x, &b);

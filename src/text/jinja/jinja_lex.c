@@ -138,7 +138,8 @@ static void lex_comment(struct lexer *l, size_t open) {
         l->at = end;
         return;
     }
-    lex_fail(l, open, "missing end of comment tag");
+    if (body < l->n) lex_fail(l, open, "missing end of comment tag");
+    l->at = l->n;       /* Jinja lets a comment pass that the text ends with */
 }
 
 static size_t digits(const struct lexer *l, size_t at, const char *set) {

@@ -180,6 +180,9 @@ METHOD(m_is_integer) {
 #define LOOP (1u << VC_J_LOOP)
 #define CYC (1u << VC_J_CYCLER)
 #define F (1u << VC_J_FLOAT)
+#define I (1u << VC_J_BOOL | 1u << VC_J_INT | 1u << VC_J_BIG)
+#define V (1u << VC_J_VIEW)
+#define MARKUP (1u << VC_J_AS_MARKUP)
 
 static const struct vc_jfn table[] = {
     { "capitalize", m_capitalize, "", 0, S },
@@ -242,6 +245,16 @@ static const struct vc_jfn table[] = {
     { "next", m_next, "", 0, CYC },
     { "reset", m_reset, "", 0, CYC },
     { "is_integer", m_is_integer, "", 0, F },
+    { "hex", vc_jm_float_hex, "", 0, F },
+    { "conjugate", vc_jm_conjugate, "", 0, F | I },
+    { "as_integer_ratio", vc_jm_as_integer_ratio, "", 0, F | I },
+    { "bit_length", vc_jm_bit_length, "", 0, I },
+    { "bit_count", vc_jm_bit_count, "", 0, I },
+    { "maketrans", vc_jm_maketrans, "_ _ _", 1, S },
+    { "translate", vc_jm_translate, "_", 1, S },
+    { "unescape", vc_jm_unescape, "", 0, MARKUP },
+    { "striptags", vc_jm_markup_striptags, "", 0, MARKUP },
+    { "isdisjoint", vc_jm_isdisjoint, "_", 1, V },
 };
 
 const struct vc_jfn *vc_j_method(unsigned type, const char *name, size_t n) {

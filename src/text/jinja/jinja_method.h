@@ -15,7 +15,8 @@ vc_jv vc_j_splitlines(vc_jx *x, vc_jv self, bool keep);
     X(find)                                                                                                          \
     X(rfind) X(index) X(rindex) X(count) X(startswith) X(endswith) X(removeprefix) X(removesuffix) X(replace)        \
         X(strip) X(lstrip) X(rstrip) X(partition) X(rpartition) X(split) X(rsplit) X(splitlines) X(join) X(center)   \
-            X(ljust) X(rjust) X(zfill) X(expandtabs)
+            X(ljust) X(rjust) X(zfill) X(expandtabs) X(maketrans) X(translate) X(bit_length) X(bit_count) X(conjugate)    \
+            X(as_integer_ratio) X(float_hex) X(unescape) X(markup_striptags) X(isdisjoint)
 #define VC_J_DECLARE(m) vc_jv vc_jm_##m(vc_jx *x, vc_jv self, vc_jv *arg, const struct vc_jcall *c);
 VC_J_METHODS(VC_J_DECLARE)
 #undef VC_J_DECLARE

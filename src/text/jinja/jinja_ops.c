@@ -91,6 +91,13 @@ static bool eq_items(vc_jx *x, const struct vc_jlist *a, const struct vc_jlist *
     return true;
 }
 
+static bool eq_keys(vc_jx *x, const struct vc_jdict *a, const struct vc_jdict *b) {
+    if (a->n != b->n) return false;
+    for (size_t i = 0; i < a->n; i++)
+        if (!vc_j_find(x, b, a->e[i].k)) return false;
+    return true;
+}
+
 static bool eq_dict(vc_jx *x, const struct vc_jdict *a, const struct vc_jdict *b) {
     if (a->n != b->n) return false;
     for (size_t i = 0; i < a->n; i++) {
@@ -113,7 +120,10 @@ bool vc_j_eq(vc_jx *x, vc_jv a, vc_jv b) {
         eq = vc_j_str_same(a.u.s, b.u.s); break;
     case VC_J_LIST: case VC_J_TUPLE: eq = a.u.l == b.u.l || eq_items(x, a.u.l, b.u.l); break;
     case VC_J_DICT: eq = a.u.d == b.u.d || eq_dict(x, a.u.d, b.u.d); break;
-    case VC_J_VIEW: eq = a.sub == b.sub && a.sub != VC_J_VALUES && eq_dict(x, a.u.d, b.u.d); break;
+    case VC_J_VIEW:
+        eq = a.sub == b.sub && a.sub != VC_J_VALUES &&
+             (a.sub == VC_J_KEYS ? eq_keys(x, a.u.d, b.u.d) : eq_dict(x, a.u.d, b.u.d));
+        break;
     case VC_J_RANGE:
         eq = a.u.r->n == b.u.r->n &&
              (!a.u.r->n || (a.u.r->start == b.u.r->start && (a.u.r->n == 1 || a.u.r->step == b.u.r->step)));

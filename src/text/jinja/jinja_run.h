@@ -73,6 +73,7 @@ VC_INLINE bool vc_j_given(vc_jv v) { return v.t != VC_J_MISSING; }
 
 const struct vc_jfn *vc_j_filter(const char *name, size_t n);       /* NULL: unknown */
 const struct vc_jfn *vc_j_test(const char *name, size_t n);
+enum { VC_J_AS_MARKUP = 31 };       /* type of the methods that Markup has and str has not */
 const struct vc_jfn *vc_j_method(unsigned type, const char *name, size_t n);
 const struct vc_jfn *vc_j_global(const char *name, size_t n);
 const struct vc_jfn *vc_j_fn_in(const struct vc_jfn *table, size_t rows, const char *name, size_t n);
