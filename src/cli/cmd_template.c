@@ -9,7 +9,7 @@
 #include "cli/term.h"
 #include "io/json.h"
 #include "io/json_out.h"
-#include "text/chat.h"
+#include "text/chat_request.h"
 #include "text/template_source.h"
 
 /* One conversation, from a JSON object or a list of messages. Values borrow from root. */

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "server/srv_chat.h"
-#include "text/chat.h"
+#include "text/chat_request.h"
 
 static bool refuse(struct srv_gen *g, const char *param, const char *text) {
     srv_error(g->call, 400, NULL, param, "%s", text);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
- * chat.h and what template.h says of a template, against vLLM's own code and Jinja2 (tests/goldens/make/chat.py). */
+ * chat_request.h and what template.h says of a template, against vLLM's own code and Jinja2 (tests/goldens/make/chat.py). */
 #include "test.h"
 #include "base/str.h"
-#include "text/chat.h"
+#include "text/chat_request.h"
 
 static int differ;      /* rows of the file being read */
 

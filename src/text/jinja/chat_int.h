@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
- * chat_int.h: shared by the files behind chat.h: the path to the field being read, errors that name it, and results whose
+ * chat_int.h: shared by the files behind chat_request.h: the path to the field being read, errors that name it, and results whose
  * memory is checked. Not for use outside src/text/jinja. */
 #ifndef VC_TEXT_JINJA_CHAT_INT_H
 #define VC_TEXT_JINJA_CHAT_INT_H
 
 #include "base/str.h"
 #include "io/json.h"
-#include "text/chat.h"
+#include "text/chat_request.h"
 
 struct vc_chat_at {
     const struct vc_chat_style *style;  /* NULL while tools or variables are read */

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
- * chat.h: an OpenAI chat request's messages, tools and template variables, checked and put into the form that chat templates
+ * chat_request.h: an OpenAI chat request's messages, tools and template variables, checked and put into the form that chat templates
  * take, as vLLM does (renderers/chat_utils.py, parse_chat_messages). Results are jansson values that the caller owns; the
  * inputs are not changed. Errors are VC_E_INVALID: `path` names the field (messages[3].content[1].type), the text begins with
  * it. */
-#ifndef VC_TEXT_CHAT_H
-#define VC_TEXT_CHAT_H
+#ifndef VC_TEXT_CHAT_REQUEST_H
+#define VC_TEXT_CHAT_REQUEST_H
 
 #include <jansson.h>
 
