@@ -75,6 +75,7 @@ static enum MHD_Result queue_answer(struct srv_call *c) {
     add_header(r, "Content-Type", c->type);
     if (c->stream) add_header(r, "Cache-Control", "no-cache");
     if (c->extra_name) add_header(r, c->extra_name, c->extra_value);
+    for (const char *const *h = c->headers; h && *h; h += 2) add_header(r, h[0], h[1]);
     if (c->srv->p.request_id_headers || c->request_id) add_header(r, "X-Request-Id", c->request_id);
     add_cors(c, r);
     enum MHD_Result rc = MHD_queue_response(c->conn, (unsigned)c->status, r);
@@ -86,6 +87,8 @@ static enum MHD_Result queue_answer(struct srv_call *c) {
 /* ---- the first look at a request ---- */
 
 static const char *header(struct MHD_Connection *conn, const char *name) { return MHD_lookup_connection_value(conn, MHD_HEADER_KIND, name); }
+
+const char *srv_header(const struct srv_call *c, const char *name) { return header(c->conn, name); }
 
 static bool is_json(const char *type) {
     if (!type) return false;

@@ -59,7 +59,6 @@ struct srv_call {
     struct vc_buf body;
     uint64_t body_seen;
     bool json_type, too_large, begun_front;
-    bool disallowed_origin;
     int64_t watch;                         /* slot of the watcher; -1: none */
     struct srv_call *next, *prev;          /* calls in flight; srv->lock */
 
@@ -68,6 +67,7 @@ struct srv_call {
     const char *type;                      /* static; NULL: no body */
     struct vc_buf out; size_t sent;        /* the answer, or the part of a stream that is not out yet */
     const char *extra_name; char extra_value[64];   /* one more header */
+    const char *const *headers;            /* static: names and values, ended by NULL; NULL: none */
     bool stream, ended, suspended, gone, answered;
     uint64_t out_total;
     struct srv_gen *gen;                   /* owned; NULL: no generation */
@@ -80,6 +80,8 @@ void srv_reply(struct srv_call *c, int status, const char *type, struct vc_buf *
 void srv_reply_json(struct srv_call *c, int status, struct vc_buf *b);
 /* vLLM's {"error": {"message", "type", "param", "code"}}. param NULL: null. */
 void srv_error(struct srv_call *c, int status, const char *type, const char *param, const char *fmt, ...) VC_PRINTF(5, 6);
+/* A header of the request; NULL: absent. Only in handlers that run on the HTTP thread. */
+const char *srv_header(const struct srv_call *c, const char *name);
 /* {"detail": text}, as FastAPI answers for paths and methods. */
 void srv_detail(struct srv_call *c, int status, const char *text);
 void srv_error_body(struct vc_buf *b, int status, const char *type, const char *param, const char *text);

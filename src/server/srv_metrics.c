@@ -2,6 +2,7 @@
  * srv_metrics.c: GET /metrics: the table of metrics, and those of HTTP and the process, in Prometheus' text format. */
 #include "server/srv_metrics.h"
 
+#include <dirent.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -301,6 +302,15 @@ static void http_times(struct vc_buf *b, const struct srv_metrics *m) {
         }
 }
 
+static double open_files(void) {
+    DIR *d = opendir("/proc/self/fd");
+    if (!d) return 0;
+    double n = -1;                             /* the folder itself */
+    for (const struct dirent *e; (e = readdir(d)) != NULL;) n += e->d_name[0] != '.';
+    closedir(d);
+    return n;
+}
+
 static void process_lines(struct vc_buf *b, const struct srv_metrics *m) {
     struct rusage u;
     unsigned long long pages = 0, resident = 0;
@@ -318,6 +328,7 @@ static void process_lines(struct vc_buf *b, const struct srv_metrics *m) {
         { "process_resident_memory_bytes", "Resident memory size in bytes.", "gauge", (double)resident * 4096 },
         { "process_start_time_seconds", "Start time of the process since unix epoch in seconds.", "gauge", m->created },
         { "process_cpu_seconds_total", "Total user and system CPU time spent in seconds.", "counter", cpu },
+        { "process_open_fds", "Number of open file descriptors.", "gauge", open_files() },
         { "process_max_fds", "Maximum number of open file descriptors.", "gauge", (double)files.rlim_cur },
     };
     for (size_t i = 0; i < VC_ARRAY_LEN(lines); i++) {

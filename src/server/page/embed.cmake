@@ -87,7 +87,7 @@ string(REGEX REPLACE "(${line})" "\\1\n" bytes "${bytes}")
 file(WRITE ${OUT}/page_data.c "/* Made by src/server/page/embed.cmake. */
 #include \"server/page/page.h\"
 
-const unsigned char vc_page_bytes[] = {
+const char vc_page_bytes[] = {
 ${bytes}
 };
 const size_t vc_page_size = sizeof vc_page_bytes;

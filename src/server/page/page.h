@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-extern const unsigned char vc_page_bytes[];
+extern const char vc_page_bytes[];
 extern const size_t vc_page_size;
 extern const char vc_page_csp[];           /* Content-Security-Policy: the page's own script and style, by hash */
 extern const char vc_page_etag[];          /* with its quotes; changes with the page or its policy */
