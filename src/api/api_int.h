@@ -8,6 +8,8 @@
 #include <pthread.h>
 
 #include "run/engine.h"
+#include "text/grammar.h"
+#include "text/parser.h"
 #include "text/template.h"
 #include "text/tokenizer.h"
 
@@ -17,7 +19,9 @@ struct api_output {
     struct api_output *next;
     struct api_pool *pool;
     int32_t token;
-    struct vc_buf text;
+    struct vc_buf text, reasoning;
+    struct vc_buf tool_text;               /* names and arguments of the deltas, each ended by NUL; offsets until it is sent */
+    vc_tool_delta *tools; uint32_t cap_tools;
     vc_logprob *logprobs; uint32_t cap_logprobs;
     vc_logprob *prompt_logprobs; uint32_t cap_prompt_logprobs;
     char stop_string[256];
@@ -25,12 +29,32 @@ struct api_output {
 /* Free outputs. Outlives the model while outputs are in the caller's hands. */
 struct api_pool { pthread_mutex_t lock; struct api_output *free; uint32_t refs; };
 
+/* What binds one choice to its request's grammar. */
+struct api_constraint {
+    struct vc_constraint base;             /* first */
+    struct vc_matcher *matcher;            /* owned; NULL: the choice is free */
+    size_t mask_words;
+    const struct vc_model *model;
+    bool waits;                            /* the model still reasons: anything goes */
+    bool over;                             /* it has ended its text; ignore_eos lets it go on, freely */
+};
+/* The grammars used lately, by their spec; and the vocabulary as the matchers need it, made with the first. */
+struct api_grammar { char *spec; size_t n; int kind, whitespace; struct vc_grammar *grammar; uint64_t used; };
+struct api_grammars {
+    pthread_mutex_t lock;
+    struct vc_grammar_vocab *vocab;
+    struct api_grammar v[64];
+    uint64_t clock;
+};
+
 struct api_request;
 struct api_choice {
     struct api_request *request;
     struct vc_engine_seq *seq;             /* NULL: not added, or finished */
     uint32_t index, num_tokens;
     struct vc_detok detok;
+    struct api_constraint constraint;
+    struct vc_parser *parser;              /* owned; NULL: text is content */
     struct vc_buf text;                    /* not sent yet, after `keep` bytes that were */
     size_t keep;
     uint64_t seed;
@@ -42,6 +66,7 @@ struct api_request {
     int32_t *prompt; uint32_t num_prompt;
     struct vc_sampling *sampling;          /* owned */
     char *cache_salt;
+    struct vc_grammar *grammar;            /* a reference, or NULL */
     int32_t priority;
     void *user;
     size_t longest_stop;
@@ -69,6 +94,7 @@ struct vc_model {
     uint32_t num_live;                     /* pending and live */
     struct api_output *out_head, **out_tail;
     struct api_pool *pool;
+    struct api_grammars grammars;
     pthread_t thread;
     bool threaded, quit, any_cancelled;
     uint64_t steps, prompt_tokens, generated_tokens;
@@ -87,6 +113,13 @@ void api_output_send(struct vc_model *m, struct api_output *o);
 /* request.c */
 void api_admit(struct vc_model *m);                       /* pending requests into the engine; engine_lock held */
 void api_request_free(struct api_request *r);
+
+/* parse.c: text of a choice through its parser into an output; last: the text is over. */
+vc_status api_parser_init(struct vc_model *m, struct api_request *r, const vc_request_params *p, vc_err *err);
+bool api_parses(const vc_request_params *p);
+void api_parse(struct api_choice *c, struct api_output *o, const char *text, size_t n, bool last);
+
+/* choice.c: called by the engine inside a step, and by vc_engine_end. */
 void api_event(void *ctx, const struct vc_engine_event *e);
 
 /* stop.c: looks for stop strings in the text that ends with the newest `fresh` bytes. Returns the offset where the text
@@ -95,6 +128,13 @@ size_t api_find_stop(const struct vc_sampling *s, const char *text, size_t n, si
 
 /* defaults.c: generation_config.json, eos ids. */
 vc_status api_load_defaults(struct vc_model *m, const vc_model_params *p, vc_err *err);
+
+/* constraint.c. get: the grammar that the request asks for, a reference of the caller's, or NULL. */
+vc_status api_grammar_get(struct vc_model *m, const vc_request_params *p, struct vc_grammar **out, vc_err *err);
+vc_status api_constraint_init(struct api_constraint *c, struct vc_model *m, struct vc_grammar *g, bool waits, vc_err *err);
+void api_constraint_begin(struct api_constraint *c, const char *text, size_t n);
+void api_constraint_free(struct api_constraint *c);
+void api_grammars_free(struct api_grammars *gs);
 
 /* text.c */
 vc_status api_load_text(struct vc_model *m, const vc_model_params *p, const struct vc_gguf *g, vc_err *err);   /* g: the model, NULL: a folder */

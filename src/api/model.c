@@ -83,6 +83,7 @@ vc_status vc_model_open(vc_model **out, const vc_model_params *p, vc_err *err) {
     if (!m) return vc_fail(err, VC_E_NOMEM, "out of memory opening %s", p->path);
     pthread_mutex_init(&m->engine_lock, NULL);
     pthread_mutex_init(&m->lock, NULL);
+    pthread_mutex_init(&m->grammars.lock, NULL);
     pthread_cond_init(&m->work, NULL);
     pthread_cond_init(&m->ready, NULL);
     m->pending_tail = &m->pending;
@@ -110,6 +111,7 @@ void vc_model_close(vc_model **pm) {
         vc_output_free(&o->o);
     }
     api_pool_release(m->pool);
+    api_grammars_free(&m->grammars);
     vc_template_del(m->chat);
     free(m->chat_text);
     vc_tokenizer_close(m->tokenizer);

@@ -14,6 +14,9 @@ struct api_pool *api_pool_new(void) {
 
 static void output_del(struct api_output *o) {
     vc_buf_free(&o->text);
+    vc_buf_free(&o->reasoning);
+    vc_buf_free(&o->tool_text);
+    free(o->tools);
     free(o->logprobs);
     free(o->prompt_logprobs);
     free(o);
@@ -56,6 +59,7 @@ struct api_output *api_output_take(struct vc_model *m) {
     o->next = NULL;
     o->text.n = 0;
     o->text.p[0] = '\0';
+    o->reasoning.n = o->tool_text.n = 0;
     o->o = (vc_output){ .text = o->text.p, .stop_token = -1, .reasoning = "" };
     return o;
 }
@@ -63,6 +67,16 @@ struct api_output *api_output_take(struct vc_model *m) {
 void api_output_send(struct vc_model *m, struct api_output *o) {
     o->o.text = o->text.p;
     o->o.text_len = o->text.n;
+    if (o->reasoning.n) {
+        o->o.reasoning = o->reasoning.p;
+        o->o.reasoning_len = o->reasoning.n;
+    }
+    for (uint32_t i = 0; i < o->o.num_tools; i++) {             /* offsets become pointers: the buffer moves no more */
+        vc_tool_delta *t = &o->tools[i];
+        if (t->name) t->name = o->tool_text.p + (uintptr_t)t->name - 1;
+        t->arguments = o->tool_text.p + (uintptr_t)t->arguments - 1;
+    }
+    o->o.tools = o->tools;
     pthread_mutex_lock(&m->lock);
     *m->out_tail = o;
     m->out_tail = &o->next;

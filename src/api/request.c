@@ -30,10 +30,13 @@ void vc_sampling_from_model(const vc_model *m, vc_sampling_params *p) {
 void api_request_free(struct api_request *r) {
     if (!r) return;
     for (uint32_t i = 0; r->sampling && i < r->sampling->n; i++) {
+        api_constraint_free(&r->choice[i].constraint);
+        vc_parser_del(r->choice[i].parser);
         vc_detok_free(&r->choice[i].detok);
         vc_buf_free(&r->choice[i].text);
     }
     vc_sampling_del(r->sampling);
+    vc_grammar_unref(r->grammar);
     free(r->prompt);
     free(r->cache_salt);
     free(r);
@@ -60,18 +63,21 @@ static vc_status check(struct vc_model *m, const struct api_request *r, vc_err *
     return vc_engine_check(m->engine, &sp, &max_tokens, err);
 }
 
-static void init_choices(struct vc_model *m, struct api_request *r) {
-    /* A seed of our own has 53 bits, so that every JSON reader keeps it exactly. */
-    uint64_t seed = r->sampling->has_seed ? r->sampling->seed : vc_mix64(m->base_seed + r->id * UINT64_C(0x9E3779B97F4A7C15)) >> 11;
-    for (uint32_t i = 0; i < r->sampling->n; i++) {
+/* All that a choice needs, before anyone else can see the request. */
+static vc_status init_choices(struct vc_model *m, struct api_request *r, vc_err *err) {
+    const struct vc_sampling *s = r->sampling;
+    for (uint32_t i = 0; i < s->num_stop; i++)
+        if (s->stop_len[i] > r->longest_stop) r->longest_stop = s->stop_len[i];
+    for (uint32_t i = 0; i < s->n; i++) {
         struct api_choice *c = &r->choice[i];
-        *c = (struct api_choice){ .request = r, .index = i, .seed = seed + i };
-        vc_buf_reserve(&c->text, 4096);
-        if (m->tokenizer) vc_detok_init(&c->detok, m->tokenizer, r->sampling->skip_special_tokens);
+        c->request = r;
+        c->index = i;
+        if (!vc_buf_reserve(&c->text, 4096)) return vc_fail(err, VC_E_NOMEM, "out of memory for a request");
+        if (m->tokenizer) vc_detok_init(&c->detok, m->tokenizer, s->skip_special_tokens && !c->parser);      /* markers may be special */
+        if (r->grammar) VC_TRY(api_constraint_init(&c->constraint, m, r->grammar, c->parser && vc_parser_in_reasoning(c->parser), err));
     }
-    for (uint32_t i = 0; i < r->sampling->num_stop; i++)
-        if (r->sampling->stop_len[i] > r->longest_stop) r->longest_stop = r->sampling->stop_len[i];
-    r->open_choices = r->sampling->n;
+    r->open_choices = s->n;
+    return VC_OK;
 }
 
 static vc_status make_request(struct vc_model *m, const vc_request_params *p, struct api_request **out, vc_err *err) {
@@ -91,6 +97,9 @@ static vc_status make_request(struct vc_model *m, const vc_request_params *p, st
     r->num_prompt = (uint32_t)n;
     if (st == VC_OK && p->cache_salt && !(r->cache_salt = strdup(p->cache_salt))) st = vc_fail(err, VC_E_NOMEM, "out of memory for a request");
     if (st == VC_OK) st = check(m, r, err);
+    if (st == VC_OK) st = api_grammar_get(m, p, &r->grammar, err);
+    if (st == VC_OK) st = api_parser_init(m, r, p, err);
+    if (st == VC_OK) st = init_choices(m, r, err);
     if (st != VC_OK) {
         api_request_free(r);
         return st;
@@ -102,13 +111,14 @@ static vc_status make_request(struct vc_model *m, const vc_request_params *p, st
 vc_status vc_submit(vc_model *m, const vc_request_params *p, uint64_t *id, vc_err *err) {
     if (p->struct_size != sizeof *p || p->sampling.struct_size != sizeof p->sampling)
         return vc_fail(err, VC_E_INVALID, "vc_submit: struct_size is not that of this library; call vc_request_params_init");
-    if (p->constraint_kind || p->tool_parser || p->reasoning_parser) return vc_fail(err, VC_E_UNSUPPORTED, "structured output and parsers are not part of this build");
     struct api_request *r = NULL;
     VC_TRY(make_request(m, p, &r, err));
     pthread_mutex_lock(&m->lock);
     r->id = ++m->next_id;
     if (id) *id = r->id;
-    init_choices(m, r);
+    /* A seed of our own has 53 bits, so that every JSON reader keeps it exactly. */
+    uint64_t seed = r->sampling->has_seed ? r->sampling->seed : vc_mix64(m->base_seed + r->id * UINT64_C(0x9E3779B97F4A7C15)) >> 11;
+    for (uint32_t i = 0; i < r->sampling->n; i++) r->choice[i].seed = seed + i;
     *m->pending_tail = r;
     m->pending_tail = &r->next;
     m->num_live++;
@@ -134,140 +144,13 @@ vc_status vc_cancel(vc_model *m, uint64_t id) {
 
 /* ---- on the engine's side ---- */
 
-static void forget(struct vc_model *m, struct api_request *r) {
-    pthread_mutex_lock(&m->lock);
-    if (r->prev) r->prev->next = r->next;
-    else m->live = r->next;
-    if (r->next) r->next->prev = r->prev;
-    m->num_live--;
-    pthread_cond_broadcast(&m->ready);
-    pthread_mutex_unlock(&m->lock);
-    api_request_free(r);
-}
-
-static bool copy_logprobs(vc_logprob **dst, uint32_t *cap, const vc_logprob *src, uint32_t n) {
-    if (n > *cap) {
-        vc_logprob *p = realloc(*dst, n * sizeof *p);
-        if (!p) return false;
-        *dst = p;
-        *cap = n;
-    }
-    memcpy(*dst, src, n * sizeof *src);
-    return true;
-}
-
-/* Moves text that can no longer become part of a stop string from the choice to the output. */
-static void send_text(struct api_choice *c, struct api_output *o, bool last) {
-    size_t end = c->text.n, stop = c->request->longest_stop, hold = !last && stop ? stop - 1 : 0, upto;
-    upto = end > hold ? end - hold : 0;
-    while (upto > 0 && upto < end && ((unsigned char)c->text.p[upto] & 0xC0) == 0x80) upto--;   /* whole characters */
-    if (upto > c->keep) {
-        vc_buf_add(&o->text, c->text.p + c->keep, upto - c->keep);
-        c->keep = upto;
-    }
-    size_t drop = c->keep > stop ? c->keep - stop : 0;          /* what a stop string could still begin in stays */
-    if (drop > 2048 || (drop && !stop)) {
-        memmove(c->text.p, c->text.p + drop, c->text.n - drop + 1);
-        c->text.n -= drop;
-        c->keep -= drop;
-    }
-}
-
-/* Text of a new token into the choice; true when a stop string ends it. */
-static bool add_token_text(struct vc_model *m, struct api_choice *c, const struct vc_engine_event *e, struct api_output *o) {
-    const struct vc_sampling *s = c->request->sampling;
-    if (!m->tokenizer || !s->detokenize) return false;
-    size_t before = c->text.n;
-    bool stop_token = e->finish == VC_FINISH_STOP && !s->include_stop_str_in_output;
-    vc_err err = VC_ERR_INIT;
-    if (!stop_token) vc_detok_push(&c->detok, e->token, &c->text, &err);
-    if (e->finish != VC_FINISH_NONE) vc_detok_finish(&c->detok, &c->text, &err);
-    size_t fresh = c->text.n - before;
-    if (s->num_stop && fresh && c->num_tokens > s->min_tokens) {
-        const char *which = NULL;
-        size_t cut = api_find_stop(s, c->text.p, c->text.n, fresh, &which);
-        if (cut != SIZE_MAX) {
-            c->text.n = VC_MAX(cut, c->keep);
-            c->text.p[c->text.n] = '\0';
-            snprintf(o->stop_string, sizeof o->stop_string, "%s", which);
-            o->o.stop_string = o->stop_string;
-            return true;
-        }
-    }
-    return false;
-}
-
-static void fill_logprobs(struct api_output *o, const struct api_choice *c, const struct vc_engine_event *e) {
-    if (e->logprobs && copy_logprobs(&o->logprobs, &o->cap_logprobs, e->logprobs, e->num_logprobs)) {
-        o->o.logprobs = o->logprobs;
-        o->o.num_logprobs = e->num_logprobs;
-    }
-    if (e->prompt_logprobs && c->index == 0) {
-        uint32_t per = (uint32_t)c->request->sampling->prompt_logprobs + 1;
-        if (copy_logprobs(&o->prompt_logprobs, &o->cap_prompt_logprobs, e->prompt_logprobs, per * c->request->num_prompt)) {
-            o->o.prompt_logprobs = o->prompt_logprobs;
-            o->o.num_prompt_logprobs = per;
-        }
-    }
-}
-
-/* The choice is over; its request goes with the last one. */
-static void end_choice(struct vc_model *m, struct api_choice *c) {
-    c->finished = true;
-    c->seq = NULL;
-    if (--c->request->open_choices == 0) forget(m, c->request);
-}
-
-/* Called by the engine inside a step (and by vc_engine_end). */
-void api_event(void *ctx, const struct vc_engine_event *e) {
-    struct vc_model *m = ctx;
-    struct api_choice *c = e->user;
-    struct api_request *r = c->request;
-    struct api_output *o = api_output_take(m);
-    enum vc_finish finish = e->finish;
-    if (!o) {                                                   /* out of memory: this delta is lost, but never the end of a choice */
-        if (finish != VC_FINISH_NONE) end_choice(m, c);
-        return;
-    }
-    o->o.request_id = r->id;
-    o->o.index = c->index;
-    o->o.user = r->user;
-    o->o.seed = c->seed;
-    o->o.num_prompt_tokens = r->num_prompt;
-    o->o.num_cached_tokens = e->num_cached;
-    if (e->token >= 0) {
-        o->token = e->token;
-        o->o.token_ids = &o->token;
-        o->o.num_token_ids = 1;
-        c->num_tokens++;
-        m->generated_tokens++;
-        if (c->num_tokens == 1) m->prompt_tokens += r->num_prompt;
-        if (add_token_text(m, c, e, o) && finish != VC_FINISH_ERROR) {
-            if (finish == VC_FINISH_NONE) vc_engine_stop_soon(c->seq);
-            finish = VC_FINISH_STOP;
-        }
-        fill_logprobs(o, c, e);
-    } else if (finish != VC_FINISH_NONE && m->tokenizer) {
-        vc_err err = VC_ERR_INIT;
-        vc_detok_finish(&c->detok, &c->text, &err);
-    }
-    send_text(c, o, finish != VC_FINISH_NONE);
-    o->o.finish_reason = vc_finish_name(finish);
-    o->o.stop_token = o->o.stop_string ? -1 : e->stop_token;
-    if (e->error) o->o.error = *e->error;
-    bool end = finish != VC_FINISH_NONE;
-    o->o.finished = end;
-    o->o.request_finished = end && r->open_choices == 1;
-    api_output_send(m, o);
-    if (end) end_choice(m, c);
-}
-
 static void admit_one(struct vc_model *m, struct api_request *r) {
     uint32_t n = r->sampling->n;                                /* r is gone once its last choice has ended */
     for (uint32_t i = 0; i < n; i++) {
         struct api_choice *c = &r->choice[i];
         struct vc_engine_seq_params sp = { .id = r->id * 1024 + i, .prompt = r->prompt, .num_prompt = r->num_prompt, .sampling = r->sampling, .seed = c->seed,
-                                           .priority = r->priority, .cache_salt = r->cache_salt, .all_logits = r->all_logits, .user = c };
+                                           .priority = r->priority, .cache_salt = r->cache_salt, .all_logits = r->all_logits,
+                                           .constraint = c->constraint.matcher ? &c->constraint.base : NULL, .user = c };
         vc_err err = VC_ERR_INIT;
         if (vc_engine_add(m->engine, &sp, &c->seq, &err) == VC_OK) continue;
         struct vc_engine_event e = { .user = c, .token = -1, .finish = VC_FINISH_ERROR, .stop_token = -1, .error = &err };

@@ -69,6 +69,8 @@ struct vc_parser_choice { const char *tool, *reasoning; };
 struct vc_parser_choice vc_parser_detect(const char *chat_template, size_t n);
 /* Whether a rendered prompt ends inside a reasoning block of this parser; false for an unknown name. */
 bool vc_parser_opens(const char *reasoning_parser, const char *prompt, size_t n);
+/* Whether it ends behind one, as templates do that switch thinking off by an empty block: thinking_off then. */
+bool vc_parser_closes(const char *reasoning_parser, const char *prompt, size_t n);
 
 /* Known names in alphabetical order, with a sentence for people; NULL past the end. */
 struct vc_parser_name { const char *name, *text; };

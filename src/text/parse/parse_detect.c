@@ -50,18 +50,27 @@ struct vc_parser_choice vc_parser_detect(const char *t, size_t n) {
     return c;
 }
 
+static const struct vc_think *find(const char *name) {
+    for (size_t i = 0; i < vc_thinks_n; i++)
+        if (!strcmp(vc_thinks[i].name, name)) return &vc_thinks[i];
+    return NULL;
+}
+
+static bool ends_with(vc_str s, const char *marker) {
+    vc_str m = marker ? vc_pp_trim(marker, strlen(marker)) : (vc_str){ "", 0 };
+    return m.n && s.n >= m.n && !memcmp(s.p + s.n - m.n, m.p, m.n);
+}
+
 bool vc_parser_opens(const char *reasoning_parser, const char *prompt, size_t n) {
-    const struct vc_think *k = NULL;
-    for (size_t i = 0; i < vc_thinks_n; i++) {
-        if (!strcmp(vc_thinks[i].name, reasoning_parser)) k = &vc_thinks[i];
-    }
+    const struct vc_think *k = find(reasoning_parser);
     if (!k) return false;
     vc_str s = vc_pp_trim(prompt, n);
     vc_str strip = k->strip ? vc_pp_trim(k->strip, strlen(k->strip)) : (vc_str){ "", 0 };
     if (strip.n && s.n > strip.n && !memcmp(s.p + s.n - strip.n, strip.p, strip.n)) s.n -= strip.n;
-    for (size_t i = 0; i < 2; i++) {
-        vc_str m = k->start[i] ? vc_pp_trim(k->start[i], strlen(k->start[i])) : (vc_str){ "", 0 };
-        if (m.n && s.n >= m.n && !memcmp(s.p + s.n - m.n, m.p, m.n)) return true;
-    }
-    return false;
+    return ends_with(s, k->start[0]) || ends_with(s, k->start[1]);
+}
+
+bool vc_parser_closes(const char *reasoning_parser, const char *prompt, size_t n) {
+    const struct vc_think *k = find(reasoning_parser);
+    return k && (ends_with(vc_pp_trim(prompt, n), k->end[0]) || ends_with(vc_pp_trim(prompt, n), k->end[1]));
 }
