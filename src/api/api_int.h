@@ -8,6 +8,7 @@
 #include <pthread.h>
 
 #include "run/engine.h"
+#include "text/chat_request.h"
 #include "text/grammar.h"
 #include "text/parser.h"
 #include "text/template.h"

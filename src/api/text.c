@@ -124,6 +124,30 @@ static vc_status part(json_t **v, const char *text, const char *name, bool objec
     return vc_fail(err, VC_E_INVALID, "%s: expected a JSON %s", name, object ? "object" : "array");
 }
 
+static vc_status read_style(const vc_chat_params *p, struct vc_chat_style *style, vc_err *err) {
+    const char *f = p->content_format;
+    if (!f || !strcmp(f, "auto")) return VC_OK;
+    if (strcmp(f, "string") != 0 && strcmp(f, "openai") != 0) return vc_fail(err, VC_E_INVALID, "content_format: \"%.32s\", expected auto, string or openai", f);
+    style->format = !strcmp(f, "string") ? VC_CONTENT_STRING : VC_CONTENT_PARTS;
+    return VC_OK;
+}
+
+/* Replaces *v by what chat templates take. */
+typedef vc_status normalise_fn(json_t **out, const json_t *in, const struct vc_chat_style *style, vc_err *err);
+static vc_status messages_for(json_t **out, const json_t *in, const struct vc_chat_style *style, vc_err *err) { return vc_chat_messages(out, in, style, NULL, err); }
+static vc_status tools_for(json_t **out, const json_t *in, const struct vc_chat_style *style, vc_err *err) {
+    (void)style;
+    return vc_chat_tools(out, in, NULL, err);
+}
+static vc_status normalise(json_t **v, normalise_fn *fn, const struct vc_chat_style *style, vc_err *err) {
+    json_t *given = *v;
+    if (!given) return VC_OK;
+    *v = NULL;
+    vc_status s = fn(v, given, style, err);
+    json_decref(given);
+    return s;
+}
+
 static vc_status render(const vc_model *m, const struct vc_template *t, struct vc_template_args *a, char **text, size_t *len, vc_err *err) {
     char bos[256], eos[256];
     if (m->tokenizer) {
@@ -149,6 +173,10 @@ vc_status vc_chat_render(const vc_model *m, const vc_chat_params *p, char **text
     if (s == VC_OK) s = part(&tools, p->tools_json, "tools", false, err);
     if (s == VC_OK) s = part(&documents, p->documents_json, "documents", false, err);
     if (s == VC_OK) s = part(&kwargs, p->kwargs_json, "chat_template_kwargs", true, err);
+    struct vc_chat_style style = vc_chat_style_of(own ? own : m->chat, m->info.name);
+    if (s == VC_OK) s = read_style(p, &style, err);
+    if (s == VC_OK) s = normalise(&messages, messages_for, &style, err);
+    if (s == VC_OK) s = normalise(&tools, tools_for, &style, err);
     struct vc_template_args a = { .messages = messages, .tools = tools, .documents = documents, .kwargs = kwargs, .now = (int64_t)time(NULL),
                                   .add_generation_prompt = p->add_generation_prompt != 0, .continue_final_message = p->continue_final_message != 0 };
     if (s == VC_OK) s = render(m, own ? own : m->chat, &a, text, len, err);
