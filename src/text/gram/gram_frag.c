@@ -195,7 +195,7 @@ static bool repeat(struct frag *f, const struct gnode *x, uint32_t s, uint32_t t
     if (f->g->nodes[body].flags & GN_NULLABLE) {
         /* (a?){2,5} is (a){0,5}: each round takes at least a byte. */
         body = vc_gram_nonnull(f->g, body);
-        vc_gram_node r = x->flags & GN_EXACT ? vc_gram_exact_loop(f->g, body) : vc_gram_repeat(f->g, body, 0, x->max);
+        vc_gram_node r = x->flags & GN_EXACT ? vc_gram_exact_loop(f->g, body, x->max != VC_GRAM_INF) : vc_gram_repeat(f->g, body, 0, x->max);
         if (!r) return false;
         y = f->g->nodes[r];
         if (y.kind != GN_REPEAT) return push(f, r, s, t);

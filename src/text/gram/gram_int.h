@@ -82,7 +82,7 @@ static inline const struct gnode *gnode_at(const struct vc_gram *g, vc_gram_node
 void vc_gram_name_rule(struct vc_gram *g, vc_gram_node rule, const char *name, size_t n);
 bool vc_gram_settle(struct vc_gram *g);                         /* nullability of nodes with rules */
 vc_gram_node vc_gram_nonnull(struct vc_gram *g, vc_gram_node x);
-vc_gram_node vc_gram_exact_loop(struct vc_gram *g, vc_gram_node x);    /* counted repeat 0 … many that keeps every count */
+vc_gram_node vc_gram_exact_loop(struct vc_gram *g, vc_gram_node x, bool counted);   /* a site 0 … many; counted: that keeps every count */
 bool vc_gram_unroll(const struct vc_gram *g, const struct gnode *x);    /* a repeat that is written out */
 /* Copy of x (no rules inside) into another builder. */
 vc_gram_node vc_gram_copy(struct vc_gram *to, struct vc_gram *from, vc_gram_node x);
@@ -117,7 +117,8 @@ struct gconf {
     uint32_t rest;              /* config of the items outside heavy loops, GC_NONE: not made yet */
     uint32_t *next;             /* per byte class; NULL: none known */
     uint32_t *row;              /* mask, NULL: not kept */
-    bool accepting;
+    bool accepting, loops_known;
+    uint64_t loops;             /* groups of bytes (vc_byte_group) that lead back to it; GC_UTF8: all other characters do */
 };
 #define GC_NONE UINT32_MAX
 #define GC_DEAD 0u
@@ -169,6 +170,12 @@ void vc_conf_drop_rows(struct vc_grammar *r);
 /* Frees what no matcher needs when the budget is near. */
 void vc_conf_collect(struct vc_grammar *r);
 void vc_conf_free(struct vc_grammar *r);
+/* Groups of bytes for quick tests: most ASCII characters alone, GC_UTF8 for all bytes above. */
+#define GC_UTF8 (1ull << 63)
+#define GC_BROKEN (1ull << 62)     /* of a subtree: bytes that are no UTF-8 from its node on */
+uint64_t vc_byte_group(unsigned byte);
+/* confs[conf].loops, worked out when first asked for; 0 also when memory or a budget ran out. */
+uint64_t vc_conf_loops(struct vc_grammar *r, uint32_t conf);
 static inline uint32_t vc_conf_next(struct vc_grammar *r, uint32_t conf, unsigned cls) {
     const uint32_t *next = r->confs[conf].next;
     if (VC_LIKELY(next && next[cls] != GC_NONE)) return next[cls];
@@ -180,6 +187,7 @@ struct vc_lexeme {
     struct vc_lexeme *chain;
     char *canon; size_t n_canon;        /* body's canonical text */
     uint64_t follow[4];                 /* bytes that may follow the loop */
+    bool counted;                       /* rounds matter; else need is 0 for all and lo, hi are nothing */
     bool unusable;                      /* counts at an exit are no interval: walk instead */
     uint32_t max_need;
     uint32_t *full;                     /* tokens that stay in the loop, whatever they need */
@@ -194,6 +202,9 @@ struct vc_grammar_vocab {
     uint32_t n_nodes, depth;
     uint8_t *byte; uint16_t *level; uint32_t *end, *tok;
     uint32_t *same;                     /* next id with the same bytes */
+    uint64_t *cover;                    /* groups of the bytes below each node */
+    uint32_t *first, *order;            /* tokens in the order of nodes; how many stand before each node */
+    uint32_t *all;                      /* mask of all of them */
     int32_t *eos; size_t n_eos;
     pthread_mutex_t lock;               /* lexemes */
     struct vc_lexeme *lexemes;
@@ -201,8 +212,8 @@ struct vc_grammar_vocab {
 };
 #define VC_NO_TOKEN UINT32_MAX
 /* The analysis of a loop over this vocabulary, made when first asked for; NULL: memory. Lives as long as the vocabulary. */
-struct vc_lexeme *vc_lexeme_get(struct vc_grammar_vocab *v, struct vc_gram *g, vc_gram_node body, const uint64_t follow[4],
-                                vc_err *err);
+struct vc_lexeme *vc_lexeme_get(struct vc_grammar_vocab *v, struct vc_gram *g, vc_gram_node body, bool counted,
+                                const uint64_t follow[4], vc_err *err);
 const uint32_t *vc_lexeme_row(struct vc_grammar_vocab *v, struct vc_lexeme *l, uint32_t rounds);
 void vc_lexeme_free_all(struct vc_grammar_vocab *v);
 

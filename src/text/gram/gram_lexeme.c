@@ -36,7 +36,7 @@ static const struct info *info_of(struct look *k, uint32_t conf) {
         const struct gitem it = k->r->items[c->off + i];
         const struct gset s = k->r->sets[it.set];
         for (uint32_t f = 0; f < s.n; f++) {
-            uint32_t m = k->r->frames[s.off + f].count;
+            uint32_t m = k->l->counted ? k->r->frames[s.off + f].count : 2;
             bool at_exit = it.state == k->body && m >= 2;
             need = VC_MIN(need, at_exit ? m - 2 : m - 1);
             if (it.state != k->body) continue;
@@ -67,6 +67,8 @@ static bool candidate(struct look *k, uint32_t node, uint32_t parent) {
 
 static bool walk(struct look *k) {
     const struct vc_grammar_vocab *v = k->v;
+    uint64_t follow = 0;
+    for (unsigned b = 0; b < 256; b++) follow |= k->l->follow[b / 64] >> b % 64 & 1 ? vc_byte_group(b) : 0;
     k->conf[0] = k->r->initial;
     for (uint32_t i = 1; i < v->n_nodes && !k->l->unusable;) {
         uint8_t b = v->byte[i];
@@ -80,6 +82,12 @@ static bool walk(struct look *k) {
             continue;
         }
         k->conf[level] = c;
+        /* Without counts, a subtree that stays in the loop and has no place to leave it is taken as a whole. */
+        if (!k->l->counted && v->end[i] - i > 16 && !(v->cover[i] & (follow | GC_BROKEN)) && !(v->cover[i] & ~vc_conf_loops(k->r, c))) {
+            for (uint32_t t = v->first[i]; t < v->first[v->end[i]]; t++) k->need[v->order[t]] = 0;
+            i = v->end[i];
+            continue;
+        }
         if (v->tok[i] != VC_NO_TOKEN) {
             const struct info *x = info_of(k, c);
             if (!x) return false;
@@ -136,10 +144,10 @@ void vc_lexeme_free_all(struct vc_grammar_vocab *v) {
 }
 
 /* The loop as a grammar of its own. */
-static vc_status alone(struct vc_grammar *r, struct vc_gram *g, vc_gram_node body, vc_err *err) {
+static vc_status alone(struct vc_grammar *r, struct vc_gram *g, vc_gram_node body, bool counted, vc_err *err) {
     struct vc_gram_limits lim = { .states = 65536, .time_ms = 60000, .memory_bytes = 64u << 20 };
     VC_TRY(vc_gram_new(&r->g, &lim, err));
-    VC_TRY(vc_gram_compile(r->g, vc_gram_exact_loop(r->g, vc_gram_copy(r->g, g, body)), err));
+    VC_TRY(vc_gram_compile(r->g, vc_gram_exact_loop(r->g, vc_gram_copy(r->g, g, body), counted), err));
     return vc_conf_init(r, err);
 }
 
@@ -158,8 +166,8 @@ static bool analysed(struct look *k) {
     return order(k);
 }
 
-static struct vc_lexeme *make(struct vc_grammar_vocab *v, struct vc_gram *g, vc_gram_node body, const uint64_t follow[4],
-                              struct vc_buf *canon) {
+static struct vc_lexeme *make(struct vc_grammar_vocab *v, struct vc_gram *g, vc_gram_node body, bool counted,
+                              const uint64_t follow[4], struct vc_buf *canon) {
     struct vc_lexeme *l = calloc(1, sizeof *l);
     struct vc_grammar *r = calloc(1, sizeof *r);
     struct look k = { .v = v, .l = l, .r = r };
@@ -167,7 +175,8 @@ static struct vc_lexeme *make(struct vc_grammar_vocab *v, struct vc_gram *g, vc_
     bool ok = l && r;
     if (ok) {
         memcpy(l->follow, follow, sizeof l->follow);
-        if (alone(r, g, body, &err) == VC_OK) ok = analysed(&k);
+        l->counted = counted;
+        if (alone(r, g, body, counted, &err) == VC_OK) ok = analysed(&k);
         else l->unusable = true;
         l->canon = vc_buf_take(canon, &l->n_canon);
         ok = ok && l->canon;
@@ -185,8 +194,8 @@ static struct vc_lexeme *make(struct vc_grammar_vocab *v, struct vc_gram *g, vc_
     return NULL;
 }
 
-struct vc_lexeme *vc_lexeme_get(struct vc_grammar_vocab *v, struct vc_gram *g, vc_gram_node body, const uint64_t follow[4],
-                                vc_err *err) {
+struct vc_lexeme *vc_lexeme_get(struct vc_grammar_vocab *v, struct vc_gram *g, vc_gram_node body, bool counted,
+                                const uint64_t follow[4], vc_err *err) {
     struct vc_buf canon = { 0 };
     struct vc_lexeme *l = NULL;
     if (!vc_gram_canon(g, body, &canon)) {
@@ -196,10 +205,10 @@ struct vc_lexeme *vc_lexeme_get(struct vc_grammar_vocab *v, struct vc_gram *g, v
     }
     pthread_mutex_lock(&v->lock);
     for (l = v->lexemes; l; l = l->chain) {
-        if (l->n_canon == canon.n && !memcmp(l->follow, follow, sizeof l->follow) && !memcmp(l->canon, canon.p, canon.n)) break;
+        if (l->counted == counted && l->n_canon == canon.n && !memcmp(l->follow, follow, sizeof l->follow) && !memcmp(l->canon, canon.p, canon.n)) break;
     }
     if (!l && v->lexeme_bytes < 256u << 20) {
-        l = make(v, g, body, follow, &canon);
+        l = make(v, g, body, counted, follow, &canon);
         if (l) {
             l->chain = v->lexemes;
             v->lexemes = l;

@@ -24,6 +24,19 @@ static void set_tokens(struct fill *f, uint32_t node) {
     for (uint32_t t = f->v->tok[node]; t != VC_NO_TOKEN; t = f->v->same[t]) f->bits[t / 32] |= 1u << t % 32;
 }
 
+/* Is all below node i allowed after config c? Worth asking for large subtrees only. */
+static inline bool covered(struct vc_grammar *r, const struct vc_grammar_vocab *v, uint32_t i, uint32_t c) {
+    uint64_t cover = v->cover[i];
+    return v->end[i] - i > 16 && !(cover & GC_BROKEN) && !(cover & ~vc_conf_loops(r, c));
+}
+
+static void set_range(struct fill *f, uint32_t from, uint32_t to) {
+    for (uint32_t k = f->v->first[from]; k < f->v->first[to]; k++) {
+        uint32_t t = f->v->order[k];
+        f->bits[t / 32] |= 1u << t % 32;
+    }
+}
+
 /* Nodes [i, end), whose parents' configs stand in path. */
 static bool walk(struct fill *f, uint32_t i, uint32_t end) {
     struct vc_grammar *r = f->r;
@@ -39,10 +52,38 @@ static bool walk(struct fill *f, uint32_t i, uint32_t end) {
         }
         if (c == GC_NONE) return false;
         path[level] = c;
+        if (covered(r, v, i, c)) {
+            set_range(f, i, v->end[i]);
+            work += (v->end[i] - i) / 8;
+            i = v->end[i];
+            continue;
+        }
         if (v->tok[i] != VC_NO_TOKEN) set_tokens(f, i);
         i++;
     }
     f->work += work;
+    return true;
+}
+
+/* All nodes, for a config that allows most tokens; bits is empty before. What is not allowed is taken away. */
+static bool walk_away(struct fill *f, uint32_t conf) {
+    struct vc_grammar *r = f->r;
+    const struct vc_grammar_vocab *v = f->v;
+    memcpy(f->bits, v->all, (size_t)v->words * sizeof *f->bits);
+    r->path[0] = conf;
+    for (uint32_t i = 1; i < v->n_nodes;) {
+        uint32_t level = v->level[i], c = vc_conf_next(r, r->path[level - 1], r->cls[v->byte[i]]);
+        f->work++;
+        if (c == GC_NONE) return false;
+        if (c == GC_DEAD) {
+            for (uint32_t k = v->first[i]; k < v->first[v->end[i]]; k++) f->bits[v->order[k] / 32] &= ~(1u << v->order[k] % 32);
+            f->work += (v->end[i] - i) / 8;
+            i = v->end[i];
+            continue;
+        }
+        r->path[level] = c;
+        i = covered(r, v, i, c) ? v->end[i] : i + 1;
+    }
     return true;
 }
 
@@ -69,7 +110,8 @@ static struct vc_lexeme *lexeme_of(struct fill *f, uint32_t site, const uint64_t
     struct gsite *s = &r->lexemes[site];
     if (!s->lex || memcmp(s->follow, follow, sizeof s->follow)) {
         vc_err err = VC_ERR_INIT;
-        s->lex = vc_lexeme_get(f->v, r->g, r->g->nfa.sites[site].node, follow, &err);
+        const struct nsite *n = &r->g->nfa.sites[site];
+        s->lex = vc_lexeme_get(f->v, r->g, n->node, n->max != VC_GRAM_INF || n->min > 1, follow, &err);
         memcpy(s->follow, follow, sizeof s->follow);
     }
     return s->lex && !s->lex->unusable ? s->lex : NULL;
@@ -115,7 +157,7 @@ static bool loop_parent(struct fill *f, uint32_t site_id, uint32_t set, uint32_t
     for (size_t i = 0; i < l->n_cands; i++) {
         const struct vc_cand *c = &l->cands[i];
         f->work++;
-        if (!may_leave(r, &site, s, parent, c)) continue;
+        if (l->counted && !may_leave(r, &site, s, parent, c)) continue;
         uint32_t to = vc_conf_next(r, out, r->cls[f->v->byte[c->node]]);
         if (to == GC_NONE) return false;
         if (to == GC_DEAD) continue;
@@ -156,7 +198,12 @@ static uint32_t rest_of(struct vc_grammar *r, uint32_t conf) {
 }
 
 static bool fill(struct fill *f, uint32_t conf) {
-    if (!walk_all(f, rest_of(f->r, conf))) return false;
+    enum { MANY_GROUPS = 20 };
+    uint32_t rest = rest_of(f->r, conf);
+    if (rest == GC_NONE) return false;
+    unsigned groups = 0;
+    for (uint64_t g = vc_conf_loops(f->r, rest); g; g &= g - 1) groups++;
+    if (!(groups >= MANY_GROUPS ? walk_away(f, rest) : walk_all(f, rest))) return false;
     for (uint32_t i = 0; i < f->r->confs[conf].n; i++) {
         struct gitem it = f->r->items[f->r->confs[conf].off + i];
         if (f->r->states[it.state].lex && !loop_item(f, it)) return false;

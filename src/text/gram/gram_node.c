@@ -393,9 +393,9 @@ vc_gram_node vc_gram_repeat(struct vc_gram *g, vc_gram_node b, uint32_t min, uin
     return repeat(g, b, min, max, 0);
 }
 
-vc_gram_node vc_gram_exact_loop(struct vc_gram *g, vc_gram_node b) {
+vc_gram_node vc_gram_exact_loop(struct vc_gram *g, vc_gram_node b, bool counted) {
     if (!b) return 0;
-    return repeat(g, b, 0, 1u << 30, GN_EXACT);
+    return repeat(g, b, 0, counted ? 1u << 30 : VC_GRAM_INF, GN_EXACT);
 }
 
 static vc_gram_node two(struct vc_gram *g, vc_gram_node a, vc_gram_node b, enum gnode_kind kind) {

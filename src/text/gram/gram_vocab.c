@@ -51,6 +51,49 @@ static void nodes(struct vc_grammar_vocab *v, const struct entry *e, size_t n, u
     v->n_nodes = at;
 }
 
+/* How a byte continues UTF-8: state 0 is between characters, 9 broken; the rest are what is expected next. */
+static uint8_t utf8_next(uint8_t state, unsigned b) {
+    static const uint8_t lo[9] = { 0, 0x80, 0x80, 0x80, 0xA0, 0x80, 0x90, 0x80, 0 }, hi[9] = { 0, 0xBF, 0xBF, 0xBF, 0xBF, 0x9F, 0xBF, 0x8F, 0 };
+    static const uint8_t to[9] = { 0, 0, 1, 2, 1, 1, 2, 2, 0 };
+    if (state == 9) return 9;
+    if (state) return b >= lo[state] && b <= hi[state] ? to[state] : 9;
+    if (b < 0x80) return 0;
+    if (b < 0xC2 || b > 0xF4) return 9;
+    if (b < 0xE0) return 1;
+    if (b < 0xF0) return b == 0xE0 ? 4 : b == 0xED ? 5 : 2;
+    return b == 0xF0 ? 6 : b == 0xF4 ? 7 : 3;
+}
+
+/* What lies below each node, and the tokens in order. broken: some text below is not UTF-8 when read from the node on, which is
+ * so for most nodes in the middle of a character. */
+static bool covers(struct vc_grammar_vocab *v) {
+    uint32_t *up = malloc(((size_t)v->depth + 2) * sizeof *up), at = 0;
+    v->cover = calloc(v->n_nodes, sizeof *v->cover);
+    v->first = malloc(((size_t)v->n_nodes + 1) * sizeof *v->first);
+    v->order = malloc(((size_t)v->size + 1) * sizeof *v->order);
+    v->all = calloc((size_t)v->words + 1, sizeof *v->all);
+    bool ok = up && v->cover && v->first && v->order && v->all;
+    for (uint32_t i = 0; ok && i < v->n_nodes; i++) {
+        v->first[i] = at;
+        for (uint32_t t = v->tok[i]; t != VC_NO_TOKEN; t = v->same[t]) {
+            v->order[at++] = t;
+            v->all[t / 32] |= 1u << t % 32;
+        }
+        up[v->level[i]] = i;
+        for (uint32_t k = 0; i && k < v->level[i]; k++) v->cover[up[k]] |= vc_byte_group(v->byte[i]);
+        /* From each node above, the bytes down to here as UTF-8. */
+        for (uint32_t k = 0; i && k < v->level[i]; k++) {
+            if (v->cover[up[k]] & GC_BROKEN) continue;
+            uint8_t s = 0;
+            for (uint32_t j = k + 1; j <= v->level[i]; j++) s = utf8_next(s, v->byte[up[j]]);
+            if (s == 9) v->cover[up[k]] |= GC_BROKEN;
+        }
+    }
+    if (ok) v->first[v->n_nodes] = at;
+    free(up);
+    return ok;
+}
+
 static bool trie(struct vc_grammar_vocab *v, struct entry *e, size_t n) {
     qsort(e, n, sizeof *e, by_bytes);
     v->same = malloc(((size_t)v->size + 1) * sizeof *v->same);
@@ -67,7 +110,7 @@ static bool trie(struct vc_grammar_vocab *v, struct entry *e, size_t n) {
     }
     if (ok) nodes(v, e, n, open);
     free(open);
-    return ok;
+    return ok && covers(v);
 }
 
 void vc_grammar_vocab_del(struct vc_grammar_vocab *v) {
@@ -81,6 +124,10 @@ void vc_grammar_vocab_del(struct vc_grammar_vocab *v) {
     free(v->end);
     free(v->tok);
     free(v->same);
+    free(v->cover);
+    free(v->first);
+    free(v->order);
+    free(v->all);
     free(v->eos);
     free(v);
 }
