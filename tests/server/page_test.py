@@ -3,9 +3,12 @@
 
 usage: page_test.py --html page.html --csp page.csp [--shots DIR]
        page_test.py --url http://127.0.0.1:8000/ [--shots DIR]
+       page_test.py --serve build/vllmc MODEL [--shots DIR]
 """
 import argparse
 import os
+import signal
+import subprocess
 import sys
 import traceback
 
@@ -448,11 +451,22 @@ def test_any_server(p):
     p.quiet()
 
 
+def serve(program, model):
+    """Starts a server of the model; returns its process and address."""
+    server = subprocess.Popen([program, "serve", model, "--port", "0", "--max-model-len", "2048", "--log-level", "warning"], stdout=subprocess.PIPE, text=True)
+    line = server.stdout.readline()
+    if not line.startswith("vllmc: http://"):
+        server.kill()
+        raise AssertionError("the server did not start: " + line)
+    return server, line.split()[1] + "/"
+
+
 def main():
     a = argparse.ArgumentParser()
     a.add_argument("--html")
     a.add_argument("--csp")
     a.add_argument("--url")
+    a.add_argument("--serve", nargs=2, metavar=("PROGRAM", "MODEL"))
     a.add_argument("--shots")
     a.add_argument("--only", default="")
     o = a.parse_args()
@@ -461,13 +475,21 @@ def main():
         return 0
     if o.shots:
         os.makedirs(o.shots, exist_ok=True)
-    mock = None
-    if not o.url:
+    if o.serve and not os.path.exists(o.serve[1]):
+        models = os.environ.get("VLLMC_TEST_MODELS") or os.path.join(os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache"), "vllmc", "models")
+        o.serve[1] = os.path.join(models, o.serve[1])          # where tools/get-model puts them
+    if o.serve and not os.path.exists(o.serve[1]):
+        print("left out: %s (not on this machine)" % o.serve[1])
+        return 0
+    mock, server = None, None
+    if o.serve:
+        server, o.url = serve(*o.serve)
+    elif not o.url:
         with open(o.html, encoding="ascii") as html, open(o.csp, encoding="ascii") as csp:
             mock = page_mock.Mock(html.read(), csp.read())
     names = ["test_any_server", "test_theme"] if o.url else [n for n in globals() if n.startswith("test_") and n != "test_any_server"]
-    browser = page_driver.Browser(1280, 800)
     failed = 0
+    browser = page_driver.Browser(1280, 800)
     try:
         page = Page(browser, o.url or mock.url, mock, o.shots)
         for name in names:
@@ -485,6 +507,11 @@ def main():
                 traceback.print_exc(file=sys.stdout)
     finally:
         browser.quit()
+        if server:
+            server.send_signal(signal.SIGTERM)
+            if server.wait(timeout=60) != 0:
+                failed += 1
+                print("FAILED the server ended with", server.returncode)
     return 1 if failed else 0
 
 

@@ -4,7 +4,7 @@ const CHART_POINTS = 90, POLL_MS = 2000, QUANTILE_READINGS = 15, WIDTH = 300, HE
 
 const count = (v) => (v >= 1e6 ? (v / 1e6).toFixed(1) + " M" : v >= 1e4 ? (v / 1e3).toFixed(1) + " k" : v >= 100 || Number.isInteger(v) ? v.toFixed(0) : v.toFixed(1));
 const seconds = (v) => (v < 0.0995 ? (1e3 * v).toFixed(1) + " ms" : v < 1 ? (1e3 * v).toFixed(0) + " ms" : v.toFixed(2) + " s");
-const percent = (v) => (v < 10 ? v.toFixed(1) : v.toFixed(0)) + " %";
+const percent = (v) => (v > 0 && v < 0.05 ? "< 0.1" : v < 10 ? v.toFixed(1) : v.toFixed(0)) + " %";
 
 const CHARTS = [
     { id: "rate", title: "Tokens per second", format: count, least: 10, series: [["generated", "generated"], ["prompt", "prompt"]] },
