@@ -73,13 +73,14 @@ struct cli_opts {
     struct vc_server_params server;                   /* scalars and strings; lists are those below */
     struct cli_strs api_keys, served_names, allowed_origins;
     vc_sampling_params sampling;                      /* scalars only; a field counts where `given` says so */
-    struct cli_strs stop, bad_words;
+    struct cli_strs stop, bad_words, choice;
     struct cli_ids stop_token_ids, allowed_token_ids, prompt_ids, decode;
     struct cli_biases logit_bias;
     struct cli_counts concurrency;
     const char *prompt, *file, *system, *input, *output, *log_level, *color, *scheduling;
+    const char *schema, *regex, *grammar, *structural_tag, *whitespace, *vocabulary;
     uint32_t bench_prompt, bench_output, reps;
-    int help, version, json, jsonl, served, csv, chat, stats, ids, add_special, tensors, plan, slots, ops, man, markdown, bash, zsh;
+    int help, version, json, jsonl, json_object, served, csv, chat, stats, ids, add_special, tensors, plan, slots, ops, man, markdown, bash, zsh;
     bool given[CLI_NUM_OPTS];
     const char *arg[8];                               /* what is no option */
     size_t num_args;

@@ -23,6 +23,12 @@ static const char *const about[CLI_NUM_COMMANDS] = {
         "Works on any GGUF file (split files: the first part), safetensors file or model folder, also of architectures that this "
         "program cannot run.",
     [CLI_TOKENIZE] = "Loads the vocabulary alone. Without text, standard input is read.",
+    [CLI_CONSTRAIN] =
+        "Without --jsonl the text is judged: accepted, incomplete, or not allowed, with the place and what could stand there; the exit code "
+        "is 0 only for an accepted text. With --jsonl each line is {\"kind\": json_schema, json_object, regex, choice, grammar or "
+        "structural_tag, \"spec\", \"text\"?, \"whitespace\"?} and is answered by {\"accepts\", \"prefix_ok\", \"taken_bytes\"}, with "
+        "--tokenizer also \"allowed\" (how many tokens may come next), \"sha256\" (of the bits, token i at bit i%8 of byte i/8) and \"eos\"; or "
+        "by {\"error\", \"status\", \"keyword\", \"path\"}.",
     [CLI_INFO] =
         "Without MODEL: version, CPU, instruction sets and the tier in use, threads, memory. With MODEL: also its sizes, and with "
         "--plan each op with its formats, rounding slots and kernels. VLLMC_CPU=portable|avx2|avx512 narrows the instruction sets.",
@@ -50,6 +56,9 @@ static const char *const examples[CLI_NUM_COMMANDS] = {
     [CLI_TEMPLATE] = "vllmc template model.gguf\twhat the template reads, and a conversation\n"
                      "vllmc template model.gguf -f conversation.json\tthe prompt of this one\n"
                      "vllmc template chat.jinja --jsonl < requests.jsonl\tone result a line",
+    [CLI_CONSTRAIN] = "vllmc constrain --schema schema.json '{\"name\": 1}'\twhere it goes wrong\n"
+                      "vllmc constrain --regex '[0-9]{3}-[0-9]{2}' 123-4 --tokenizer model.gguf\twhat may come next\n"
+                      "vllmc constrain --jsonl < cases.jsonl\tmany at once",
     [CLI_INFO] = "vllmc info\tthis machine\n"
                  "vllmc info model.gguf --plan\twhich kernel runs each op",
     [CLI_BENCH] = "vllmc bench model.gguf -p 512 -n 128 -c 1,8,32\ttable on a terminal\n"
