@@ -79,6 +79,8 @@ struct cli_opts {
     struct cli_counts concurrency;
     const char *prompt, *file, *system, *input, *output, *log_level, *color, *scheduling;
     const char *schema, *regex, *grammar, *structural_tag, *whitespace, *vocabulary;
+    const char *tool_parser, *reasoning_parser, *chunk, *parse_tokenizer, *tools_file, *template_file, *thinking;
+    int deltas, list;
     uint32_t bench_prompt, bench_output, reps;
     int help, version, json, jsonl, json_object, served, csv, chat, stats, ids, add_special, tensors, plan, slots, ops, man, markdown, bash, zsh;
     bool given[CLI_NUM_OPTS];
@@ -111,7 +113,7 @@ const char *cli_nearest(const char *word, const char *(*fn)(void *ctx, size_t i)
 
 /* Parses argv[first …] for o->command. Environment variables VLLMC_<OPTION> come first, then the arguments. On error
  * a line is printed to stderr and CLI_USAGE returned. cli_opts_free releases the lists. */
-int cli_parse(struct cli_opts *o, int argc, char **argv, int first);
+int cli_read_options(struct cli_opts *o, int argc, char **argv, int first);
 void cli_opts_free(struct cli_opts *o);
 void cli_env_name(const struct cli_opt *opt, char *dst, size_t cap);  /* "VLLMC_MAX_MODEL_LEN" */
 

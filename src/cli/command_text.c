@@ -29,6 +29,8 @@ static const char *const about[CLI_NUM_COMMANDS] = {
         "structural_tag, \"spec\", \"text\"?, \"whitespace\"?} and is answered by {\"accepts\", \"prefix_ok\", \"taken_bytes\"}, with "
         "--tokenizer also \"allowed\" (how many tokens may come next), \"sha256\" (of the bits, token i at bit i%8 of byte i/8) and \"eos\"; or "
         "by {\"error\", \"status\", \"keyword\", \"path\"}.",
+    [CLI_PARSE] = "Reads the output of a model, as its formats of tool calls and reasoning say, without the model. Names are vLLM's. With --chunk whole "
+                  "an output with a malformed or unfinished call is what vLLM's non-streaming answer is; other chunks all give one result.",
     [CLI_INFO] =
         "Without MODEL: version, CPU, instruction sets and the tier in use, threads, memory. With MODEL: also its sizes, and with "
         "--plan each op with its formats, rounding slots and kernels. VLLMC_CPU=portable|avx2|avx512 narrows the instruction sets.",
@@ -59,6 +61,8 @@ static const char *const examples[CLI_NUM_COMMANDS] = {
     [CLI_CONSTRAIN] = "vllmc constrain --schema schema.json '{\"name\": 1}'\twhere it goes wrong\n"
                       "vllmc constrain --regex '[0-9]{3}-[0-9]{2}' 123-4 --tokenizer model.gguf\twhat may come next\n"
                       "vllmc constrain --jsonl < cases.jsonl\tmany at once",
+    [CLI_PARSE] = "vllmc parse --tool-parser hermes -f output.txt --tools tools.json\tan output for people\n"
+                  "vllmc parse --tool-parser qwen3_xml --reasoning-parser qwen3 --chunk byte --jsonl --deltas < outputs.jsonl\tas a stream has it",
     [CLI_INFO] = "vllmc info\tthis machine\n"
                  "vllmc info model.gguf --plan\twhich kernel runs each op",
     [CLI_BENCH] = "vllmc bench model.gguf -p 512 -n 128 -c 1,8,32\ttable on a terminal\n"

@@ -34,7 +34,7 @@ static int level_of(const char *name) {
 static int run_command(enum cli_command_id c, int argc, char **argv, int first) {
     static struct cli_opts o;          /* large, and needed until the end */
     o.command = c;
-    int rc = cli_parse(&o, argc, argv, first);
+    int rc = cli_read_options(&o, argc, argv, first);
     if (rc == CLI_OK) {
         cli_term_init(o.color);
         vc_log_set(level_of(o.log_level), log_line, NULL);

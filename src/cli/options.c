@@ -197,7 +197,7 @@ static void defaults(struct cli_opts *o) {
     if (command == CLI_BENCH) o->model.enable_prefix_caching = 0;
 }
 
-int cli_parse(struct cli_opts *o, int argc, char **argv, int first) {
+int cli_read_options(struct cli_opts *o, int argc, char **argv, int first) {
     defaults(o);
     int rc = from_environment(o);
     struct words w = { .argc = argc, .at = first, .argv = argv };
