@@ -46,6 +46,16 @@ static int next_signal(int fd, int ms) {
 
 struct load { struct srv *s; vc_err err; vc_status status; atomic_bool done; };
 
+/* A model without one takes and gives token ids alone. */
+static bool has_tokenizer(const vc_model *m) {
+    int32_t *ids = NULL;
+    size_t n;
+    vc_err err = VC_ERR_INIT;
+    bool yes = vc_tokenize(m, "a", 1, 0, &ids, &n, &err) == VC_OK;
+    vc_free(ids);
+    return yes;
+}
+
 static void *load(void *arg) {
     struct load *l = arg;
     struct srv *s = l->s;
@@ -55,6 +65,7 @@ static void *load(void *arg) {
         vc_model_get_info(s->model, &s->info);
         vc_sampling_params_init(&s->defaults);
         vc_sampling_from_model(s->model, &s->defaults);
+        s->defaults.detokenize = has_tokenizer(s->model);
         l->status = vc_start(s->model, &l->err);
     }
     if (l->status == VC_OK) l->status = srv_pump_start(s, &l->err);
