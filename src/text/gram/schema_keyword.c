@@ -315,6 +315,8 @@ vc_status vc_schema_keywords(struct vc_schema_doc *d, uint32_t id) {
         return VC_OK;
     }
     if (!json_is_object(json)) return vc_schema_fail(d, VC_E_INVALID, id, VC_KW_NONE, "a schema is an object or a boolean");
+    v = json_object_get(json, "$id");    /* before the children, which it concerns */
+    if (v) VC_TRY(form_ID(d, id, VC_KW_ID, 0, v));
     json_object_keylen_foreach(json, name, len, v) {
         enum vc_schema_keyword k = find(name, len);
         if (!k) continue;

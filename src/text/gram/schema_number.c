@@ -8,17 +8,18 @@
 #include "text/gram/schema_build.h"
 #include "text/gram/schema_fact.h"
 
-enum { STATES_MAX = 50000, DIVISOR_MAX = 4096, SCALE_MAX = 18 };
+enum { STATES_MAX = 50000, DIVISOR_MAX = 4096, SCALE_MAX = 18, F64_DIGITS = 15, FRAC_INT = 9, FRAC_FRAC = 6 };
 enum { START, ZERO, INT, DOT, FRAC };
 enum { LESS, SAME, MORE };
 
 /* Numbers x ≥ 0 with lo ≤ x ≤ hi (open: <) that are multiples of div · 10^-scale. */
 struct spec {
     struct vc_dec lo, hi;
-    bool has_lo, has_hi, lo_open, hi_open;
+    bool has_lo, has_hi, lo_open, hi_open, divided;
     unsigned types;
     uint64_t div;
-    int32_t scale, frac_max, int_sat, frac_sat;    /* digits after the point: at most; where counting stops */
+    int32_t scale, int_max, frac_max;              /* digits before and after the point: at most, 0 without a limit */
+    int32_t int_sat, frac_sat;                     /* where counting them stops */
 };
 
 struct state {
@@ -82,7 +83,7 @@ static bool step(const struct spec *s, const struct state *from, int d, struct s
     *to = *from;
     if (d == 10) {
         if ((from->phase != ZERO && from->phase != INT) || !(s->types & VC_ST_FRAC)) return false;
-        if (s->div > 1 && !s->scale) return false;
+        if (s->divided && !s->scale) return false;
         to->phase = DOT;
         if (s->has_lo) to->lo = cmp_end(&s->lo, from->lo, from->pos);
         if (s->has_hi) to->hi = cmp_end(&s->hi, from->hi, from->pos);
@@ -93,19 +94,20 @@ static bool step(const struct spec *s, const struct state *from, int d, struct s
     int32_t pos = from->pos + 1;
     bool whole = from->phase == START || from->phase == INT;
     if (whole) {
+        if (s->int_max && pos > s->int_max) return false;
         to->phase = from->phase == START && d == 0 ? ZERO : INT;
         if (s->has_lo) to->lo = cmp_int(&s->lo, from->lo, pos, d);
         if (s->has_hi) to->hi = cmp_int(&s->hi, from->hi, pos, d);
         if (s->has_hi && (pos > int_digits(&s->hi) || (pos == int_digits(&s->hi) && to->hi == MORE))) return false;
         to->pos = VC_MIN(pos, s->int_sat);
     } else {
-        if ((s->div > 1 && pos > s->scale) || (s->frac_max && pos > s->frac_max)) return false;
+        if ((s->divided && pos > s->scale) || (s->frac_max && pos > s->frac_max)) return false;
         to->phase = FRAC;
         if (s->has_lo) to->lo = cmp_frac(&s->lo, from->lo, pos, d);
         if (s->has_hi) to->hi = cmp_frac(&s->hi, from->hi, pos, d);
         if (s->has_hi && to->hi == MORE) return false;
         to->nonzero = s->types == VC_ST_FRAC && (from->nonzero || d);
-        to->pos = s->frac_max || s->div > 1 ? pos : VC_MIN(pos, s->frac_sat);
+        to->pos = s->frac_max || s->divided ? pos : VC_MIN(pos, s->frac_sat);
     }
     if (s->div > 1) to->rest = (uint32_t)((from->rest * (uint64_t)10 + (uint64_t)d) % s->div);
     return true;
@@ -264,8 +266,17 @@ static vc_status magnitude(struct vc_schema_cx *cx, const struct spec *s, uint32
     int32_t frac = VC_MAX(s->has_lo ? frac_digits(&s->lo) : 0, s->has_hi ? frac_digits(&s->hi) : 0);
     w.s.int_sat = most + 1;
     w.s.frac_sat = VC_MAX(frac, s->scale) + 1;
-    /* Near an open limit, more digits than an f64 holds would round to the limit itself. */
-    if ((s->has_lo && s->lo_open) || (s->has_hi && s->hi_open)) w.s.frac_max = VC_MAX(15 - most, frac + 2);
+    /* Near an open limit, more digits than an f64 holds would round to the limit itself; and a number that must not be
+     * whole would be. */
+    if ((s->has_lo && s->lo_open) || (s->has_hi && s->hi_open)) {
+        w.s.frac_max = VC_MAX(F64_DIGITS - most, frac + 2);
+        if (most >= F64_DIGITS && w.s.types & VC_ST_INT) w.s.types = VC_ST_INT;
+    }
+    if (s->types == VC_ST_FRAC) {
+        w.s.int_max = VC_MAX(FRAC_INT, most);
+        w.s.int_sat = w.s.int_max + 1;
+        w.s.frac_max = VC_MAX(FRAC_FRAC, frac + 2);
+    }
     bool ok = explore(&w) && mark(&w);
     *out = vc_gram_alt(cx->g, NULL, 0);
     if (ok && w.live[0]) {
@@ -347,7 +358,7 @@ static int by_value(const void *a, const void *b) {
 
 vc_status vc_schema_number(struct vc_schema_cx *cx, const struct vc_clause *c, vc_gram_node *out) {
     struct spec s = { .lo = c->lo, .hi = c->hi, .has_lo = c->has_lo, .has_hi = c->has_hi, .lo_open = c->lo_open, .hi_open = c->hi_open,
-                      .types = c->types & VC_ST_NUMBER, .div = 1 };
+                      .types = c->types & VC_ST_NUMBER, .div = 1, .divided = c->multiples != NULL };
     uint32_t n = 0, node = c->multiples ? c->multiples->id : 0;
     if (!c->has_lo && !c->has_hi && !c->multiples && !c->not_numbers && s.types & VC_ST_INT) {
         const char *text = s.types & VC_ST_FRAC ? "-?(?:0|[1-9][0-9]*)(?:\\.[0-9]+)?(?:[eE][+-]?[0-9]+)?" : "-?(?:0|[1-9][0-9]*)";
