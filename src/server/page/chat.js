@@ -126,7 +126,7 @@ const conversation = {
             timing.last = performance.now();
             timing.chunks++;
         }
-        if (choice.logprobs && choice.logprobs.content) m.tokens.push(...choice.logprobs.content);
+        if (choice.logprobs && choice.logprobs.content) for (const t of choice.logprobs.content) m.tokens.push(t);
         if (choice.finish_reason) timing.finish = choice.finish_reason;
         this.refresh(m, false);
     },

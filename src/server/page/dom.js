@@ -9,11 +9,11 @@ function fill(node, props, children) {
         if (name.startsWith("on")) node.addEventListener(name.slice(2), value);
         else node.setAttribute(name, value === true ? "" : String(value));
     }
-    node.append(...children.filter((c) => c !== null && c !== undefined));
+    for (const c of children.flat()) if (c !== null && c !== undefined) node.append(c);
     return node;
 }
 
-/* el("p", { class: "note", onclick: f }, "text", node) */
+/* el("p", { class: "note", onclick: f }, "text", node, [more, of, them]) */
 const el = (tag, props, ...children) => fill(document.createElement(tag), props, children);
 const svg = (tag, props, ...children) => fill(document.createElementNS("http://www.w3.org/2000/svg", tag), props, children);
 

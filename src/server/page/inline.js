@@ -22,7 +22,7 @@ function safeUrl(text) {
 }
 
 function linkTo(href, children) {
-    return el("a", { href, target: "_blank", rel: "noopener noreferrer nofollow" }, ...children);
+    return el("a", { href, target: "_blank", rel: "noopener noreferrer nofollow" }, children);
 }
 
 /* Position of the run of exactly n backticks at or after from; -1. */
@@ -90,7 +90,7 @@ function emphasis(text, at, depth, closed) {
             continue;
         }
         const inner = inlineNodes(text.slice(at + d.mark.length, end), depth + 1);
-        return { node: el(d.tag, null, ...inner), next: end + d.mark.length };
+        return { node: el(d.tag, null, inner), next: end + d.mark.length };
     }
     return null;
 }

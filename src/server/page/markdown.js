@@ -11,13 +11,18 @@ const TABLE_RULE = /^ {0,3}\|?\s*:?-+:?\s*(?:\|\s*:?-+:?\s*)*\|?\s*$/;
 
 const indentOf = (line) => line.length - line.trimStart().length;
 
+/* A line of the same marks, at least as many, and nothing else. */
+function closesFence(line, marks) {
+    const text = line.trim();
+    return indentOf(line) < 4 && text.length >= marks.length && text === marks[0].repeat(text.length);
+}
+
 /* Number of lines of the block that begins at line i, which is not blank. */
 function blockLength(lines, i) {
     const fence = FENCE.exec(lines[i]);
     if (fence) {
-        const end = new RegExp("^ {0,3}\\" + fence[1][0] + "{" + fence[1].length + ",}\\s*$");
         let n = 1;
-        while (i + n < lines.length && !end.test(lines[i + n])) n++;
+        while (i + n < lines.length && !closesFence(lines[i + n], fence[1])) n++;
         return Math.min(n + 1, lines.length - i);
     }
     if (HEADING.test(lines[i]) || RULE.test(lines[i])) return 1;
@@ -91,15 +96,14 @@ function headingBlock(line, m) {
     let text = line.slice(m[0].length).trim();
     const end = text.length - text.replaceAll("#", " ").trimEnd().length;      /* closing marks, after a blank */
     if (end && (end === text.length || text[text.length - end] === " ")) text = text.slice(0, text.length - end);
-    return el("h" + Math.min(6, m[1].length + 2), null, ...inlineNodes(text.trim()));
+    return el("h" + Math.min(6, m[1].length + 2), null, inlineNodes(text.trim()));
 }
 
 /* What a fenced block holds, up to a closing fence or the end of what is there. */
 function fencedCode(lines) {
     const m = FENCE.exec(lines[0]);
     const indent = indentOf(lines[0]);
-    const last = lines[lines.length - 1].trim();
-    const closed = lines.length > 1 && last.length >= m[1].length && [...last].every((c) => c === m[1][0]);
+    const closed = lines.length > 1 && closesFence(lines[lines.length - 1], m[1]);
     const body = lines.slice(1, closed ? -1 : undefined).map((l) => l.slice(Math.min(indent, indentOf(l))));
     return body.join("\n");
 }
@@ -146,10 +150,10 @@ function listBlock(lines, depth) {
 
 function tableBlock(lines) {
     const align = tableCells(lines[1]).map((c) => (c.endsWith(":") ? (c.startsWith(":") ? "center" : "right") : ""));
-    const row = (line, tag) => el("tr", null, ...tableCells(line).slice(0, align.length).map((c, i) =>
-        el(tag, { class: align[i] || null, scope: tag === "th" ? "col" : null }, ...inlineNodes(c))));
+    const row = (line, tag) => el("tr", null, tableCells(line).slice(0, align.length).map((c, i) =>
+        el(tag, { class: align[i] || null, scope: tag === "th" ? "col" : null }, inlineNodes(c))));
     return el("div", { class: "table", tabindex: "0", role: "region", "aria-label": "Table" },
-        el("table", null, el("thead", null, row(lines[0], "th")), el("tbody", null, ...lines.slice(2).map((l) => row(l, "td")))));
+        el("table", null, el("thead", null, row(lines[0], "th")), el("tbody", null, lines.slice(2).map((l) => row(l, "td")))));
 }
 
 /* The node of one block, given as its lines. tight: paragraphs of a list without blank lines have no element of their own. */
@@ -165,7 +169,7 @@ function blockNode(lines, depth, tight) {
         return quote;
     }
     if (isTable(lines, 0)) return tableBlock(lines);
-    return el(tight ? "span" : "p", null, ...inlineNodes(lines.map((l) => l.trimStart()).join("\n").trimEnd()));
+    return el(tight ? "span" : "p", null, inlineNodes(lines.map((l) => l.trimStart()).join("\n").trimEnd()));
 }
 
 function blocksInto(node, lines, depth, tight) {

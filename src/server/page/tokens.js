@@ -57,7 +57,7 @@ function renderTokens(box, tokens) {
         bindTokens(box.list);
     }
     const fresh = tokens.slice(box.shown).flatMap((t, i) => tokenNode(t, box.shown + i === 0));
-    box.list.append(...fresh);
+    fill(box.list, null, fresh);
     box.shown = tokens.length;
 }
 
