@@ -178,7 +178,7 @@ static size_t inp_out(const struct vc_tokenizer *t, const char *name) {
 }
 
 static void llama_vocabularies(void **state) {
-    static const char *const names[] = { "gpt-2", "falcon", "mpt", "starcoder", "deepseek-coder", "llama-spm", "phi-3" };
+    static const char *const names[] = { "gpt-2", "falcon", "mpt", "starcoder", "deepseek-coder", "llama-spm", "phi-3", "bert-bge" };
     (void)state;
     size_t bad = 0;
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {

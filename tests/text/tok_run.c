@@ -213,7 +213,8 @@ static bool one_llama(const struct vc_tokenizer *t, const struct tok_string *s, 
         /* llama_detokenize drops spaces before punctuation for some vocabularies (clean_spaces); its pieces, ours and
          * those of Hugging Face tokenizers keep them, so that the text comes back */
         static const char *const cleaned[] = { "contractions.3", "punct.20", "punct.33", NULL };
-        const json_t *d = listed(cleaned, s->name) ? NULL : json_object_get(r, "detok");
+        bool kept = listed(cleaned, s->name) && strcmp(vc_tok_kind(t), "wordpiece") != 0;
+        const json_t *d = kept ? NULL : json_object_get(r, "detok");
         ok = check_decode(t, s, ids, false, d ? json_string_value(d) : s->text, d ? json_string_length(d) : s->n, show) && ok;
     }
     json_decref(ids);

@@ -237,12 +237,18 @@ static void spm_word(const struct vc_tokenizer *t, struct vc_tok_scratch *s, con
     for (size_t i = 0; i < s->num_sym; i++) s->sym[i].id = vc_text_map_find(t->bpe.map, w + s->sym[i].id, s->sym[i].len);
 }
 
+static bool newlines(const char *w, size_t n) {
+    while (n && w[n - 1] == '\n') n--;
+    return n == 0;
+}
+
 void vc_tok_bpe_word(const struct vc_tokenizer *t, struct vc_tok_scratch *s, const char *w, size_t n) {
     const struct vc_tok_bpe *b = &t->bpe;
     if (t->model == VC_MODEL_SPM) {
         spm_word(t, s, w, n);
     } else {
-        int32_t whole = b->ignore_merges ? vc_text_map_find(b->map, w, n) : -1;
+        bool stays = b->ignore_merges || (b->whole_newlines && newlines(w, n));
+        int32_t whole = stays ? vc_text_map_find(b->map, w, n) : -1;
         if (whole >= 0 && (uint32_t)whole < t->size) {
             push_sym(s, whole, n);
         } else {

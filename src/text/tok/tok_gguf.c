@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0
  * tok_gguf.c: a tokenizer from the vocabulary of a GGUF file: tokenizer.ggml.model "gpt2" (byte-level BPE, pre-tokenizer
- * by tokenizer.ggml.pre) and "llama" (SentencePiece BPE). Behaves as llama.cpp's llama-vocab.cpp. */
+ * by tokenizer.ggml.pre) and "llama" (SentencePiece BPE); the others are in tok_gguf_kinds.c. Behaves as llama.cpp's
+ * llama-vocab.cpp. */
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "base/log.h"
-#include "io/gguf.h"
 #include "text/tok/tok_chars.h"
-#include "text/tok/tok_int.h"
+#include "text/tok/tok_gguf.h"
 
-enum { TYPE_NORMAL = 1, TYPE_UNKNOWN, TYPE_CONTROL, TYPE_USER, TYPE_UNUSED, TYPE_BYTE };
-enum { W = 1, B = 2, MAX_REGEX = 6 };
+enum { W = 1, B = 2, T = 4, G = 8, D = 16, A = 32, L = 64, MAX_REGEX = 6 };    /* flags of tok_pre.def */
+static const vc_str under = { "\xE2\x96\x81", 3 };
 
 enum pattern_set {
 #define PATTERN(set, ...) SET_##set,
@@ -35,13 +35,19 @@ static const struct { const char *name; enum pattern_set set; unsigned flags; } 
 #undef PRE
 };
 
-struct source { const struct vc_gguf *g; const vc_str *text; size_t n; const void *type, *score; bool add_bos, add_eos; };
-
-static vc_status nomem(const struct vc_tokenizer *t, vc_err *err) { return vc_fail(err, VC_E_NOMEM, "%s: out of memory", t->name); }
-
-static int32_t type_of(const struct source *s, size_t i) {
-    int32_t v = TYPE_NORMAL;
+int32_t vc_tok_gguf_type(const struct vc_tok_gguf *s, size_t i) {
+    int32_t v = VC_GGUF_TOK_NORMAL;
     if (s->type) memcpy(&v, (const char *)s->type + 4 * i, 4);
+    return v;
+}
+
+float vc_tok_gguf_score(const struct vc_tok_gguf *s, size_t i) {
+    float v = 0;
+    int32_t whole;
+    if (s->score && s->whole_scores) {
+        memcpy(&whole, (const char *)s->score + 4 * i, 4);
+        v = (float)whole;
+    } else if (s->score) memcpy(&v, (const char *)s->score + 4 * i, 4);
     return v;
 }
 
@@ -49,7 +55,7 @@ static int32_t type_of(const struct source *s, size_t i) {
 static bool is_control_text(vc_str w) {
     static const char *const texts[] = {
         "<|eot_id|>", "<|im_end|>", "<|end|>", "<|return|>", "<|call|>", "<end_of_turn>", "<|endoftext|>", "</s>", "<|eom_id|>", "<EOT>", "_<EOT>",
-        "[EOT]", "[EOS]", "<|end_of_text|>", "<end_of_utterance>", "<eos>",
+        "[EOT]", "[EOS]", "<|end_of_text|>", "<end_of_utterance>", "<eos>", "<turn|>", "<|tool_response>", "[e~[", "<|flush|>", "<|calls|>",
         "<｜end▁of▁sentence｜>",
     };
     if (w.n < 3 || w.n > 40 || (w.p[0] != '<' && w.p[0] != '[' && w.p[0] != '_')) return false;
@@ -59,9 +65,13 @@ static bool is_control_text(vc_str w) {
     return false;
 }
 
+static vc_status flag(const struct vc_tok_gguf *s, const char *key, bool *v, vc_err *err) {
+    return vc_gguf_find(s->g, key) ? vc_gguf_bool(s->g, key, v, err) : VC_OK;
+}
+
 /* ---- vocabulary ----------------------------------------------------------------------------------------------- */
 
-static vc_status open_arrays(const struct vc_tokenizer *t, struct source *s, vc_err *err) {
+static vc_status open_arrays(const struct vc_tokenizer *t, struct vc_tok_gguf *s, vc_err *err) {
     size_t n;
     VC_TRY(vc_gguf_strings(s->g, "tokenizer.ggml.tokens", &s->text, &s->n, err));
     if (s->n == 0 || s->n > 1u << 27) return vc_fail(err, VC_E_FORMAT, "%s: tokenizer.ggml.tokens: %zu tokens", t->name, s->n);
@@ -69,35 +79,37 @@ static vc_status open_arrays(const struct vc_tokenizer *t, struct source *s, vc_
         VC_TRY(vc_gguf_array(s->g, "tokenizer.ggml.token_type", VC_GGUF_I32, &s->type, &n, err));
         if (n < s->n) return vc_fail(err, VC_E_FORMAT, "%s: tokenizer.ggml.token_type: %zu entries for %zu tokens", t->name, n, s->n);
     }
-    if (t->model == VC_MODEL_SPM) {
-        VC_TRY(vc_gguf_array(s->g, "tokenizer.ggml.scores", VC_GGUF_F32, &s->score, &n, err));
+    const struct vc_gguf_value *scores = vc_gguf_find(s->g, "tokenizer.ggml.scores");
+    if (scores || t->model == VC_MODEL_SPM) {
+        s->whole_scores = scores && scores->type == VC_GGUF_ARRAY && scores->a.of == VC_GGUF_I32;
+        VC_TRY(vc_gguf_array(s->g, "tokenizer.ggml.scores", s->whole_scores ? VC_GGUF_I32 : VC_GGUF_F32, &s->score, &n, err));
         if (n < s->n) return vc_fail(err, VC_E_FORMAT, "%s: tokenizer.ggml.scores: %zu entries for %zu tokens", t->name, n, s->n);
     }
     return VC_OK;
 }
 
-static vc_status copy_vocab(struct vc_tokenizer *t, const struct source *s, vc_err *err) {
+vc_status vc_tok_gguf_vocab(struct vc_tokenizer *t, const struct vc_tok_gguf *s, vc_err *err) {
     size_t total = 0, added = 0;
     VC_TRY(vc_tok_set_size(t, (uint32_t)s->n, err));
     for (size_t i = 0; i < s->n; i++) total += s->text[i].n + 1;
     char *blob = vc_arena_alloc(&t->arena, total, 1);
-    if (!blob) return nomem(t, err);
+    if (!blob) return vc_tok_nomem(t, err);
     for (size_t i = 0; i < s->n; i++) {
         vc_str w = s->text[i];
-        int32_t type = type_of(s, i);
+        int32_t type = vc_tok_gguf_type(s, i);
         if (vc_chr_valid(w.p, w.n) != w.n) return vc_fail(err, VC_E_FORMAT, "%s: tokenizer.ggml.tokens: token %zu is not UTF-8", t->name, i);
         memcpy(blob, w.p, w.n);
         blob[w.n] = '\0';
         t->text[i] = (vc_str){ blob, w.n };
         blob += w.n + 1;
         t->flags[i] = VC_TOKF_USED;
-        if (type == TYPE_CONTROL || type == TYPE_UNKNOWN || (type == TYPE_NORMAL && is_control_text(w))) t->flags[i] |= VC_TOKF_SPECIAL;
-        if (type == TYPE_USER || (t->flags[i] & VC_TOKF_SPECIAL)) { t->flags[i] |= VC_TOKF_ADDED; added++; }
+        if (type == VC_GGUF_TOK_CONTROL || type == VC_GGUF_TOK_UNKNOWN || (type == VC_GGUF_TOK_NORMAL && is_control_text(w))) t->flags[i] |= VC_TOKF_SPECIAL;
+        if (type == VC_GGUF_TOK_USER || (t->flags[i] & VC_TOKF_SPECIAL)) { t->flags[i] |= VC_TOKF_ADDED; added++; }
     }
-    if (!vc_text_map_add_all(&t->by_text, t->text, t->size)) return nomem(t, err);
+    if (!vc_text_map_add_table(&t->by_text, t->text, t->size)) return vc_tok_nomem(t, err);
     struct vc_tok_added_set *set = &t->added[0];
     set->v = VC_NEW_ARRAY(&t->arena, struct vc_tok_added, added + 1);
-    if (!set->v) return nomem(t, err);
+    if (!set->v) return vc_tok_nomem(t, err);
     for (uint32_t i = 0; i < t->size; i++) {
         if (!(t->flags[i] & VC_TOKF_ADDED) || !t->text[i].n) continue;
         bool control = (t->flags[i] & VC_TOKF_SPECIAL) || is_control_text(t->text[i]);
@@ -140,28 +152,28 @@ static size_t raw_bytes(char *dst, vc_str w) {
     return n;
 }
 
+/* Pieces of text from spellings, and the map of what merges see: a piece's bytes. An added token is spelled as it is, but
+ * to the model it has the bytes that its letters stand for in the alphabet, as any other. */
 static vc_status index_bytes(struct vc_tokenizer *t, vc_err *err) {
     size_t total = 0;
     for (uint32_t i = 0; i < t->size; i++) total += t->text[i].n;
     char *blob = vc_arena_alloc(&t->arena, total + 1, 1);
-    vc_str *keys = calloc((size_t)t->size + 1, sizeof *keys);
-    if (!blob || !keys || !vc_text_map_init(&t->bpe.own, t->size)) {
-        free(keys);
-        return nomem(t, err);
-    }
+    vc_str *keys = VC_NEW_ARRAY(&t->arena, vc_str, t->size);
+    if (!blob || !keys || !vc_text_map_init(&t->bpe.own, t->size)) return vc_tok_nomem(t, err);
     t->bpe.map = &t->bpe.own;
     for (uint32_t i = 0; i < t->size; i++) {
-        size_t n = raw_bytes(blob, t->text[i]);
         t->piece[i] = t->text[i];
+        if (!t->bpe.bytes) {
+            keys[i] = t->text[i];
+            continue;
+        }
+        size_t n = raw_bytes(blob, t->text[i]);
         if (n == SIZE_MAX || n == 0) continue;
-        bool same = n == t->text[i].n && !memcmp(blob, t->text[i].p, n);
-        keys[i] = same ? t->text[i] : (vc_str){ blob, n };
+        keys[i] = (vc_str){ blob, n };
         if (!(t->flags[i] & VC_TOKF_ADDED)) t->piece[i] = keys[i];
-        blob += same ? 0 : n;
+        blob += n;
     }
-    bool ok = vc_text_map_add_all(&t->bpe.own, keys, t->size);
-    free(keys);
-    return ok ? VC_OK : nomem(t, err);
+    return vc_text_map_add_all(&t->bpe.own, keys, t->size) ? VC_OK : vc_tok_nomem(t, err);
 }
 
 /* The id of a symbol; one that is no token gets a number behind the vocabulary. */
@@ -173,14 +185,21 @@ static bool symbol(struct vc_tokenizer *t, const char *p, size_t n, int32_t *nex
     return copy && vc_text_map_add(&t->bpe.own, copy, n, *id, NULL);
 }
 
-static vc_status load_merges(struct vc_tokenizer *t, const struct source *s, vc_err *err) {
+/* A part of a merge as words have it: bytes, or text. */
+static size_t spelled(const struct vc_tokenizer *t, char *dst, vc_str w) {
+    if (t->bpe.bytes) return raw_bytes(dst, w);
+    memcpy(dst, w.p, w.n);
+    return w.n;
+}
+
+static vc_status load_merges(struct vc_tokenizer *t, const struct vc_tok_gguf *s, vc_err *err) {
     const vc_str *m;
     size_t n, most = 0;
     VC_TRY(vc_gguf_strings(s->g, "tokenizer.ggml.merges", &m, &n, err));
     if (n > 1u << 27) return vc_fail(err, VC_E_FORMAT, "%s: tokenizer.ggml.merges: %zu merges", t->name, n);
     for (size_t i = 0; i < n; i++) most = m[i].n > most ? m[i].n : most;
     char *buf = malloc(most + 1);
-    if (!buf || !vc_pair_map_init(&t->bpe.pairs, n)) { free(buf); return nomem(t, err); }
+    if (!buf || !vc_pair_map_init(&t->bpe.pairs, n)) { free(buf); return vc_tok_nomem(t, err); }
     vc_status r = VC_OK;
     int32_t next = (int32_t)t->size, a, b, c;
     for (size_t i = 0; i < n && r == VC_OK; i++) {
@@ -188,20 +207,21 @@ static vc_status load_merges(struct vc_tokenizer *t, const struct source *s, vc_
         if (!sp) { r = vc_fail(err, VC_E_FORMAT, "%s: tokenizer.ggml.merges: merge %zu holds no space", t->name, i); break; }
         vc_str x = { m[i].p, (size_t)(sp - m[i].p) }, y = { sp + 1, m[i].n - x.n - 1 };
         if (vc_chr_valid(m[i].p, m[i].n) != m[i].n) { r = vc_fail(err, VC_E_FORMAT, "%s: tokenizer.ggml.merges: merge %zu is not UTF-8", t->name, i); break; }
-        size_t nx = raw_bytes(buf, x), ny = nx == SIZE_MAX ? nx : raw_bytes(buf + nx, y);
+        size_t nx = spelled(t, buf, x), ny = nx == SIZE_MAX ? nx : spelled(t, buf + nx, y);
         if (ny == SIZE_MAX || !ny || !nx) continue;    /* characters that no text is turned into: never reached */
         if (symbol(t, buf, nx, &next, &a) && symbol(t, buf + nx, ny, &next, &b) && symbol(t, buf, nx + ny, &next, &c))
             vc_pair_map_add(&t->bpe.pairs, a, b, (uint32_t)i, c, false);
-        else r = nomem(t, err);
+        else r = vc_tok_nomem(t, err);
     }
     free(buf);
     return r;
 }
 
-static vc_status load_pre(struct vc_tokenizer *t, struct source *s, vc_err *err) {
-    vc_str name = VC_STR("default");
+static vc_status load_pre(struct vc_tokenizer *t, struct vc_tok_gguf *s, vc_err *err) {
+    vc_str name = s->gemma4 ? VC_STR("gemma4") : VC_STR("default");
     size_t k = 0;
-    if (vc_gguf_find(s->g, "tokenizer.ggml.pre")) VC_TRY(vc_gguf_str(s->g, "tokenizer.ggml.pre", &name, err));
+    if (s->gemma4) {}
+    else if (vc_gguf_find(s->g, "tokenizer.ggml.pre")) VC_TRY(vc_gguf_str(s->g, "tokenizer.ggml.pre", &name, err));
     else vc_log_line(VC_LOG_WARN, "%s: tokenizer.ggml.pre is absent: words are cut by the rule \"default\", which may not be the model's", t->name);
     while (k < VC_ARRAY_LEN(pres) && !vc_str_is(name, pres[k].name)) k++;
     if (k == VC_ARRAY_LEN(pres)) {
@@ -215,44 +235,56 @@ static vc_status load_pre(struct vc_tokenizer *t, struct source *s, vc_err *err)
     }
     t->bpe.ignore_merges = (pres[k].flags & W) != 0;
     s->add_bos = (pres[k].flags & B) != 0;
+    s->must_bos = (pres[k].flags & G) != 0;
+    t->bpe.whole_newlines = s->must_bos;
+    t->bpe.bytes = !(pres[k].flags & (T | L));
+    if (pres[k].flags & T) VC_TRY(vc_tok_add_norm(t, (struct vc_tok_norm){ .kind = VC_NORM_REPLACE, .text = under, .pattern.text = VC_STR(" ") }, err));
+    if (pres[k].flags & D) VC_TRY(vc_tok_add_pre(t, (struct vc_tok_pre){ .kind = VC_PRE_DIGITS }, err));
     for (const char *const *re = pattern_sets[pres[k].set]; re < pattern_sets[pres[k].set] + MAX_REGEX && *re; re++) {
         struct vc_tok_pre p = { .kind = VC_PRE_SPLIT, .behavior = VC_SPLIT_ISOLATED };
         VC_TRY(vc_tok_load_pattern(t, &p.pattern, *re, strlen(*re), err));
-        struct vc_tok_pre *v = vc_tok_append(t, t->pre, &t->num_pre, sizeof p);
-        if (!v) return nomem(t, err);
-        t->pre = v;
-        v[t->num_pre - 1] = p;
+        VC_TRY(vc_tok_add_pre(t, p, err));
     }
-    return VC_OK;
+    return pres[k].flags & A ? vc_tok_add_pre(t, (struct vc_tok_pre){ .kind = VC_PRE_DIGITS, .invert = true }, err) : VC_OK;
 }
 
-static vc_status load_bpe(struct vc_tokenizer *t, struct source *s, vc_err *err) {
-    t->kind = "byte-level bpe";
+/* jina-embeddings-v2-base-zh: words between white space, lowered where the file asks for it. */
+static vc_status load_words(struct vc_tokenizer *t, const struct vc_tok_gguf *s, vc_err *err) {
+    bool lower = false;
+    VC_TRY(flag(s, "tokenizer.ggml.normalizer.lowercase", &lower, err));
+    if (lower) VC_TRY(vc_tok_add_norm(t, (struct vc_tok_norm){ .kind = VC_NORM_LOWER }, err));
+    return vc_tok_add_pre(t, (struct vc_tok_pre){ .kind = VC_PRE_SPLIT, .pattern.is = vc_chr_space, .behavior = VC_SPLIT_REMOVED }, err);
+}
+
+static vc_status load_bpe(struct vc_tokenizer *t, struct vc_tok_gguf *s, vc_err *err) {
     t->bpe.bytes = true;
+    if (s->words) VC_TRY(load_words(t, s, err));
     VC_TRY(load_pre(t, s, err));
-    VC_TRY(copy_vocab(t, s, err));
+    t->kind = t->bpe.bytes ? "byte-level bpe" : t->num_norm ? "sentencepiece bpe" : "bpe";
+    VC_TRY(vc_tok_gguf_vocab(t, s, err));
     VC_TRY(index_bytes(t, err));
     VC_TRY(load_merges(t, s, err));
     for (int i = 0; i < 256; i++) {
-        char c = (char)i;
-        t->bpe.byte_id[i] = vc_text_map_find(t->bpe.map, &c, 1);
+        char c[8] = { (char)i };
+        size_t n = t->bpe.bytes ? 1 : (size_t)snprintf(c, sizeof c, "<0x%02X>", (unsigned)i);
+        t->bpe.byte_id[i] = vc_text_map_find(t->bpe.map, c, n);
     }
-    return VC_OK;
+    return t->bpe.bytes ? VC_OK : vc_tok_gguf_pieces(t, s, err);
 }
 
 /* ---- SentencePiece BPE ---------------------------------------------------------------------------------------- */
 
-static vc_status spm_pieces(struct vc_tokenizer *t, const struct source *s, vc_err *err) {
+vc_status vc_tok_gguf_pieces(struct vc_tokenizer *t, const struct vc_tok_gguf *s, vc_err *err) {
     size_t total = 0;
     for (uint32_t i = 0; i < t->size; i++) total += t->text[i].n;
     char *blob = vc_arena_alloc(&t->arena, total + 1, 1);
-    if (!blob) return nomem(t, err);
+    if (!blob) return vc_tok_nomem(t, err);
     for (uint32_t i = 0; i < t->size; i++) {
         vc_str w = t->text[i];
         unsigned byte;
         char hex[3] = { 0 };
         t->piece[i] = w;
-        if (type_of(s, i) == TYPE_BYTE && w.n == 6 && !memcmp(w.p, "<0x", 3)) {
+        if (vc_tok_gguf_type(s, i) == VC_GGUF_TOK_BYTE && w.n == 6 && !memcmp(w.p, "<0x", 3)) {
             memcpy(hex, w.p + 3, 2);
             char *end;
             byte = (unsigned)strtoul(hex, &end, 16);
@@ -263,9 +295,9 @@ static vc_status spm_pieces(struct vc_tokenizer *t, const struct source *s, vc_e
         } else if (!(t->flags[i] & VC_TOKF_ADDED) && w.n >= 3 && memchr(w.p, 0xE2, w.n)) {
             char *from = blob;
             for (size_t j = 0; j < w.n;) {
-                bool under = w.n - j >= 3 && !memcmp(w.p + j, "\xE2\x96\x81", 3);
-                *blob++ = under ? ' ' : w.p[j];
-                j += under ? 3 : 1;
+                bool space = w.n - j >= 3 && !memcmp(w.p + j, "\xE2\x96\x81", 3);
+                *blob++ = space ? ' ' : w.p[j];
+                j += space ? 3 : 1;
             }
             t->piece[i] = (vc_str){ from, (size_t)(blob - from) };
         }
@@ -273,39 +305,36 @@ static vc_status spm_pieces(struct vc_tokenizer *t, const struct source *s, vc_e
     return VC_OK;
 }
 
-static vc_status load_spm(struct vc_tokenizer *t, struct source *s, vc_err *err) {
+static vc_status load_spm(struct vc_tokenizer *t, struct vc_tok_gguf *s, vc_err *err) {
     bool prefix = true;
     t->kind = "sentencepiece bpe";
     s->add_bos = true;
     t->bos = 1;
     t->eos = 2;
     t->bpe.unk = 0;
-    VC_TRY(copy_vocab(t, s, err));
+    VC_TRY(vc_tok_gguf_vocab(t, s, err));
     phi3_flags(t, s->g);
     if (vc_gguf_find(s->g, "tokenizer.ggml.add_space_prefix")) VC_TRY(vc_gguf_bool(s->g, "tokenizer.ggml.add_space_prefix", &prefix, err));
     t->strip_first = prefix ? VC_STRIP_FIRST : VC_STRIP_NONE;
     t->norm = VC_NEW_ARRAY(&t->arena, struct vc_tok_norm, 2);
     uint32_t *order = VC_NEW_ARRAY(&t->arena, uint32_t, t->size);
-    if (!t->norm || !order) return nomem(t, err);
+    if (!t->norm || !order) return vc_tok_nomem(t, err);
     t->bpe.map = &t->by_text;
-    vc_str under = VC_STR("\xE2\x96\x81");
     if (prefix) t->norm[t->num_norm++] = (struct vc_tok_norm){ .kind = VC_NORM_PREPEND, .text = under };
     t->norm[t->num_norm++] = (struct vc_tok_norm){ .kind = VC_NORM_REPLACE, .text = under, .pattern.text = VC_STR(" ") };
     for (uint32_t i = 0; i < t->size; i++) {
-        float score;
-        memcpy(&score, (const char *)s->score + 4 * (size_t)i, 4);
-        order[i] = vc_tok_order_of(score);
+        order[i] = vc_tok_order_of(vc_tok_gguf_score(s, i));
         if (t->text[i].n > t->bpe.max_len) t->bpe.max_len = (uint32_t)t->text[i].n;
     }
     t->bpe.order = order;
-    VC_TRY(spm_pieces(t, s, err));
+    VC_TRY(vc_tok_gguf_pieces(t, s, err));
     vc_tok_bpe_finish(t);
     return VC_OK;
 }
 
 /* ---- both ----------------------------------------------------------------------------------------------------- */
 
-static vc_status special_id(const struct vc_tokenizer *t, const struct source *s, const char *key, int32_t *id, vc_err *err) {
+vc_status vc_tok_gguf_special(const struct vc_tokenizer *t, const struct vc_tok_gguf *s, const char *key, int32_t *id, vc_err *err) {
     uint32_t v;
     if (vc_gguf_find(s->g, key)) {
         VC_TRY(vc_gguf_u32(s->g, key, &v, err));
@@ -316,19 +345,25 @@ static vc_status special_id(const struct vc_tokenizer *t, const struct source *s
     return VC_OK;
 }
 
-static vc_status ends(struct vc_tokenizer *t, struct source *s, vc_err *err) {
-    VC_TRY(special_id(t, s, "tokenizer.ggml.bos_token_id", &t->bos, err));
-    VC_TRY(special_id(t, s, "tokenizer.ggml.eos_token_id", &t->eos, err));
-    VC_TRY(special_id(t, s, "tokenizer.ggml.unknown_token_id", &t->bpe.unk, err));
-    if (vc_gguf_find(s->g, "tokenizer.ggml.add_bos_token")) VC_TRY(vc_gguf_bool(s->g, "tokenizer.ggml.add_bos_token", &s->add_bos, err));
-    if (vc_gguf_find(s->g, "tokenizer.ggml.add_eos_token")) VC_TRY(vc_gguf_bool(s->g, "tokenizer.ggml.add_eos_token", &s->add_eos, err));
-    if ((s->add_bos && t->bos < 0) || (s->add_eos && t->eos < 0))
+static vc_status ends(struct vc_tokenizer *t, struct vc_tok_gguf *s, vc_err *err) {
+    VC_TRY(vc_tok_gguf_special(t, s, "tokenizer.ggml.bos_token_id", &t->bos, err));
+    VC_TRY(vc_tok_gguf_special(t, s, "tokenizer.ggml.eos_token_id", &t->eos, err));
+    VC_TRY(vc_tok_gguf_special(t, s, "tokenizer.ggml.unknown_token_id", &t->bpe.unk, err));
+    bool always = t->model == VC_MODEL_WORDPIECE, never = t->model == VC_MODEL_GREEDY || t->model == VC_MODEL_PLAMO2;
+    if (!always && !never) {
+        VC_TRY(flag(s, "tokenizer.ggml.add_bos_token", &s->add_bos, err));
+        VC_TRY(flag(s, "tokenizer.ggml.add_eos_token", &s->add_eos, err));
+    }
+    if (s->must_bos) s->add_bos = true;
+    int32_t last = s->last >= 0 ? s->last : t->eos;
+    if ((s->add_bos && t->bos < 0) || (s->add_eos && (last < 0 || (uint32_t)last >= t->size)))
         return vc_fail(err, VC_E_FORMAT, "%s: %s", t->name,
-                       s->add_bos && t->bos < 0 ? "tokenizer.ggml.bos_token_id is needed: BOS is to be added" : "tokenizer.ggml.eos_token_id is needed: EOS is to be added");
+                       s->add_bos && t->bos < 0 ? "tokenizer.ggml.bos_token_id is needed: BOS is to be added"
+                                                : "tokenizer.ggml.eos_token_id (bert: seperator_token_id) is needed: it is to be added");
     int32_t *v = VC_NEW_ARRAY(&t->arena, int32_t, 2);
-    if (!v) return nomem(t, err);
+    if (!v) return vc_tok_nomem(t, err);
     v[0] = t->bos;
-    v[1] = t->eos;
+    v[1] = last;
     t->before = v;
     t->after = v + 1;
     t->num_before = s->add_bos;
@@ -342,21 +377,29 @@ static vc_status ends(struct vc_tokenizer *t, struct source *s, vc_err *err) {
 }
 
 static vc_status load(struct vc_tokenizer *t, const struct vc_gguf *g, vc_err *err) {
-    struct source s = { .g = g };
+    static const struct { const char *model; enum vc_tok_model kind; vc_status (*load)(struct vc_tokenizer *, struct vc_tok_gguf *, vc_err *); } kinds[] = {
+        { "gpt2", VC_MODEL_BPE, load_bpe }, { "gemma4", VC_MODEL_BPE, load_bpe }, { "whitespace", VC_MODEL_BPE, load_bpe }, { "llama", VC_MODEL_SPM, load_spm },
+        { "bert", VC_MODEL_WORDPIECE, vc_tok_gguf_bert }, { "t5", VC_MODEL_UNIGRAM, vc_tok_gguf_t5 }, { "rwkv", VC_MODEL_GREEDY, vc_tok_gguf_rwkv },
+        { "plamo2", VC_MODEL_PLAMO2, vc_tok_gguf_plamo2 },
+    };
+    struct vc_tok_gguf s = { .g = g, .last = -1 };
     vc_str model;
     char shown[80];
+    size_t k = 0;
     VC_TRY(vc_gguf_str(g, "tokenizer.ggml.model", &model, err));
-    bool spm = vc_str_is(model, "llama");
-    if (!spm && !vc_str_is(model, "gpt2"))
-        return vc_fail(err, VC_E_UNSUPPORTED, "%s: tokenizer.ggml.model: \"%s\" is not supported (gpt2 and llama are)", t->name,
+    while (k < VC_ARRAY_LEN(kinds) && !vc_str_is(model, kinds[k].model)) k++;
+    if (k == VC_ARRAY_LEN(kinds))
+        return vc_fail(err, VC_E_UNSUPPORTED, "%s: tokenizer.ggml.model: \"%s\" is none of gpt2, llama, bert, t5, rwkv, plamo2, gemma4, whitespace", t->name,
                        vc_printable(shown, sizeof shown, model.p, model.n));
-    t->model = spm ? VC_MODEL_SPM : VC_MODEL_BPE;
+    t->model = kinds[k].kind;
     t->decode = VC_DECODE_PIECES;
     t->bpe.pieces_by_byte = true;
+    s.gemma4 = vc_str_is(model, "gemma4");
+    s.words = vc_str_is(model, "whitespace");
     VC_TRY(open_arrays(t, &s, err));
-    VC_TRY(spm ? load_spm(t, &s, err) : load_bpe(t, &s, err));
+    VC_TRY(kinds[k].load(t, &s, err));
     VC_TRY(ends(t, &s, err));
-    return t->arena.failed ? nomem(t, err) : VC_OK;
+    return t->arena.failed ? vc_tok_nomem(t, err) : VC_OK;
 }
 
 vc_status vc_tokenizer_from_gguf(struct vc_tokenizer **out, const struct vc_gguf *g, vc_err *err) {

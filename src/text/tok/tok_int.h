@@ -40,13 +40,13 @@ struct vc_tok_norm {
     const struct vc_trie *keep;      /* SENTENCEPIECE: texts that stay as they are; NULL: none */
 };
 
-enum vc_tok_pre_kind { VC_PRE_SPLIT, VC_PRE_SPACE, VC_PRE_BYTES, VC_PRE_METASPACE, VC_PRE_FIXED, VC_PRE_SCRIPTS };
+enum vc_tok_pre_kind { VC_PRE_SPLIT, VC_PRE_SPACE, VC_PRE_BYTES, VC_PRE_METASPACE, VC_PRE_FIXED, VC_PRE_SCRIPTS, VC_PRE_DIGITS };
 enum { VC_PREPEND_NEVER, VC_PREPEND_FIRST, VC_PREPEND_ALWAYS };
 struct vc_tok_pre {
     enum vc_tok_pre_kind kind;
     struct vc_tok_pattern pattern;   /* SPLIT */
     enum vc_tok_split behavior;
-    bool invert;
+    bool invert;                     /* SPLIT; DIGITS: see digits_step */
     vc_str text;                     /* METASPACE: the replacement */
     int prepend;                     /* METASPACE */
     uint32_t length;                 /* FIXED: characters */
@@ -93,6 +93,7 @@ struct vc_tok_bpe {
     bool bytes;                      /* the ByteLevel alphabet is folded away: keys of `map` are raw bytes */
     bool byte_fallback, fuse_unk, ignore_merges;
     bool pieces_by_byte;             /* llama.cpp: a symbol that is no token becomes the tokens of its bytes */
+    bool whole_newlines;             /* a word of newlines alone that is a token stays whole */
     bool unknown_runs;               /* SentencePiece: symbols that are no piece become bytes or, a run of them, one unknown piece */
     bool cut_spaces;                 /* words are cut before each "▁" behind another character, which changes no result … */
     bool spanned[256];               /* … but not where the byte before it is one that tokens with "x▁" in them have there */

@@ -65,17 +65,16 @@ bool vc_tok_norm_charsmap(struct vc_tok_scratch *s, const struct vc_tok_norm *st
 
 /* ---- SentencePiece -------------------------------------------------------------------------------------------- */
 
-/* What the text at v->p[i …) begins with: *len bytes of it, and what they become. */
+/* What the text at v->p[i …) begins with: *len bytes of it, and what they become. A text to be kept counts only as a whole, also
+ * where llama.cpp lets its first bytes through unchanged. */
 static vc_str prefix(const struct vc_tok_norm *st, const struct vc_tok_view *v, size_t i, size_t *len) {
     vc_str to;
     size_t keep = 0, j = i;
     for (uint32_t node = st->keep ? st->keep->first[(unsigned char)v->p[i]] : 0; node;) {
         j++;
-        /* llama.cpp stops at the last byte that leads on, whether a token ends there or not */
-        if (st->keep->value[node] >= 0 || (st->flags & VC_SP_UGM)) keep = j - i;
+        if (st->keep->value[node] >= 0) keep = j - i;
         node = j < v->n ? vc_trie_step(st->keep, node, (unsigned char)v->p[j]) : 0;
     }
-    while (keep && i + keep < v->n && vc_chr_tail(v->p[i + keep])) keep--;    /* whole characters */
     if ((*len = keep) > 0) return (vc_str){ v->p + i, keep };
     *len = vc_charsmap_find(&st->map, v->p + i, v->n - i, true, &to);
     if (*len && (i + *len >= v->n || !vc_chr_tail(v->p[i + *len]))) return to;

@@ -85,6 +85,38 @@ static void fixed_step(struct vc_tok_scratch *s, const struct vc_tok_pre *st, co
     }
 }
 
+/* llama.cpp's grouping of digits by three from their right end. Plain: of all numbers; what stands before a run goes with its
+ * first group, so a word ends behind each group (unicode_regex_split_custom_afmoe). Inverted: of ASCII digits; a word begins
+ * before each whole group of three, as (?=(\d{3})+(?!\d)) cuts. */
+static void digits_step(struct vc_tok_scratch *s, const struct vc_tok_pre *st, const struct vc_tok_view *v, const struct vc_tok_segs *in, struct vc_tok_segs *out) {
+    out->n = 0;
+    for (size_t i = 0; i < in->n; i++) {
+        struct vc_tok_seg g = in->v[i];
+        struct split x = { .s = s, .out = out };
+        size_t begin = g.start, floor = out->n;
+        uint32_t cp;
+        for (size_t a = g.start, k; a < g.end; a += k) {
+            k = vc_chr_at(v->p + a, &cp);
+            if (st->invert ? cp < '0' || cp > '9' : !vc_chr_numeric(cp)) continue;
+            size_t n = 0, b = a;    /* the run a … b - 1, n digits */
+            for (size_t m; b < g.end && (m = vc_chr_at(v->p + b, &cp), st->invert ? cp >= '0' && cp <= '9' : vc_chr_numeric(cp)); b += m) n++;
+            for (k = 0; a + k < b; n--) {
+                if (st->invert && n % 3 == 0 && a + k > begin) {
+                    if (!emit(&x, begin, a + k)) return;
+                    begin = a + k;
+                }
+                k += vc_chr_len(v->p[a + k]);
+                if (!st->invert && (n - 1) % 3 == 0) {
+                    if (!emit(&x, begin, a + k)) return;
+                    begin = a + k;
+                }
+            }
+        }
+        if (begin < g.end && !emit(&x, begin, g.end)) return;
+        if (out->n > floor) out->v[floor].first = g.first;
+    }
+}
+
 /* UnicodeScripts: a word begins where the script changes; characters of no script go with the word before, and those that
  * come first are dropped (pre_tokenizers/unicode_scripts). */
 static void scripts_step(struct vc_tok_scratch *s, const struct vc_tok_view *v, const struct vc_tok_segs *in, struct vc_tok_segs *out) {
@@ -162,9 +194,10 @@ vc_status vc_tok_pretokenize(struct vc_tok_scratch *s, const struct vc_tok_pre *
     if (vc_tok_grow(s, &a->v, &a->cap, 1, sizeof *a->v))
         a->v[a->n++] = (struct vc_tok_seg){ 0, (uint32_t)v->n, s->offsets ? vc_tok_place_of(s, v, 0).start == 0 : v->base == 0 };
     for (uint32_t i = 0; i < n && !s->failed; i++) {
-        if (step[i].kind == VC_PRE_SPLIT || step[i].kind == VC_PRE_FIXED || step[i].kind == VC_PRE_SCRIPTS) {
+        if (step[i].kind == VC_PRE_SPLIT || step[i].kind == VC_PRE_FIXED || step[i].kind == VC_PRE_SCRIPTS || step[i].kind == VC_PRE_DIGITS) {
             if (step[i].kind == VC_PRE_SPLIT) VC_TRY(split_step(s, &step[i], v, a, b, err));
             else if (step[i].kind == VC_PRE_SCRIPTS) scripts_step(s, v, a, b);
+            else if (step[i].kind == VC_PRE_DIGITS) digits_step(s, &step[i], v, a, b);
             else fixed_step(s, &step[i], v, a, b);
             struct vc_tok_segs *t = a;
             a = b;

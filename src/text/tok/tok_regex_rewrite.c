@@ -177,7 +177,7 @@ static vc_status class_item(struct rewrite *r, struct operand *o, int depth) {
         vc_buf_free(&sub);
         return s;
     }
-    bool range = c == '-' && o->items.n && r->p + 1 < r->end && r->p[1] != ']' && r->p[1] != '[' && r->p[1] != '&' && r->p[-1] != '[';
+    bool range = c == '-' && o->items.n && r->p + 1 < r->end && r->p[1] != ']' && r->p[1] != '[' && r->p[1] != '&';
     if (c == '-' && !range) vc_buf_adds(&o->items, "\\-");
     else if (c == '^') vc_buf_adds(&o->items, "\\^");
     else vc_buf_addc(&o->items, c);
