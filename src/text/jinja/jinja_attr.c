@@ -162,6 +162,7 @@ vc_jv vc_j_slice(vc_jx *x, vc_jv obj, vc_jv a, vc_jv b, vc_jv s) {
     }
     if (obj.t != VC_J_STR) return vc_j_undef_attr(x, obj, vc_j_lit(x, "slice"), false);
     k = slice_range(x, (int64_t)obj.u.s->len, a, b, s, &start, &step);
+    vc_j_step(x, obj.u.s->len == obj.u.s->n ? 0 : obj.u.s->n / 64);
     vc_jv r;
     if (step == 1) {
         size_t from = vc_j_offset(obj.u.s, (size_t)start), to = k ? vc_j_offset(obj.u.s, (size_t)(start + k)) : from;

@@ -48,6 +48,7 @@ vc_jv vc_j_apply(vc_jx *x, const struct vc_jfn *f, const char *what, vc_jv self,
     }
     for (size_t i = 0; i < f->min; i++)
         if (!vc_j_given(arg[i])) vc_j_raise(x, "%s '%s' misses an argument", what, f->name);
+    if (self.t == VC_J_STR) vc_j_step(x, self.u.s->n / 16);     /* whatever it does, it may look at all of it */
     vc_j_enter(x);
     vc_jv r = f->fn(x, self, arg, c);
     vc_j_leave(x);

@@ -14,24 +14,29 @@ struct lexer {
     vc_jx *x;
     const char *s;              /* normalised source */
     size_t n, at;
-    uint32_t line;              /* of `mark` */
-    size_t mark, line_start;
+    uint32_t line, col;         /* of `mark` */
+    size_t mark;
     struct vc_jtok *tok;
     size_t n_tok, cap;
 };
 
-/* Line and column (in characters, from 1) of byte `at`; positions only move forward. */
+/* Line and column (in characters, from 1) of byte `at`. Positions move forward, but for those of errors. */
 static void locate(struct lexer *l, size_t at, uint32_t *line, uint32_t *col) {
+    if (at < l->mark) {
+        l->line = 1;
+        l->col = 1;
+        l->mark = 0;
+    }
     for (; l->mark < at; l->mark++) {
         if (l->s[l->mark] == '\n') {
             l->line++;
-            l->line_start = l->mark + 1;
+            l->col = 1;
+        } else if (((unsigned char)l->s[l->mark] & 0xC0) != 0x80) {
+            l->col++;
         }
     }
     *line = l->line;
-    *col = at >= l->line_start
-               ? (uint32_t)vc_j_count_cp(l->s + l->line_start, VC_MIN(at - l->line_start, 1u << 16)) + 1
-               : 1;
+    *col = l->col;
 }
 
 static noreturn void lex_fail(struct lexer *l, size_t at, const char *what) {
@@ -318,7 +323,7 @@ const struct vc_jtok *vc_j_lex(vc_jx *x, const char *src, size_t n) {
         }
     }
     if (m && s[m - 1] == '\n') m--;
-    struct lexer l = { .x = x, .s = s, .n = m, .line = 1 };
+    struct lexer l = { .x = x, .s = s, .n = m, .line = 1, .col = 1 };
     lex_root(&l);
     emit(&l, VC_JT_EOF, m, s + m, 0);
     return l.tok;

@@ -63,7 +63,8 @@ size_t vc_j_offset(const struct vc_jstr *s, size_t cp) {
 
 vc_jv vc_j_substr(vc_jx *x, const struct vc_jstr *s, size_t byte, size_t n) { return vc_j_str(x, s->p + byte, n); }
 
-void vc_j_put(vc_jx *x, struct vc_jbuf *b, const char *p, size_t n) {
+/* Room for n more bytes: where they go. */
+static char *room(vc_jx *x, struct vc_jbuf *b, size_t n) {
     if (n > b->cap - b->n) {
         if (n > x->max_memory)
             vc_j_raise(x, "the template needs more than %llu bytes of memory", (unsigned long long)x->max_memory);
@@ -74,10 +75,19 @@ void vc_j_put(vc_jx *x, struct vc_jbuf *b, const char *p, size_t n) {
         b->p = q;
         b->cap = cap;
     }
-    if (n) memcpy(b->p + b->n, p, n);
-    b->n += n;
+    return b->p + b->n;
+}
+
+static void check_output(vc_jx *x, const struct vc_jbuf *b) {
     if (b == x->out && b->n > x->max_output)
         vc_j_raise(x, "the template writes more than %llu bytes", (unsigned long long)x->max_output);
+}
+
+void vc_j_put(vc_jx *x, struct vc_jbuf *b, const char *p, size_t n) {
+    char *q = room(x, b, n);
+    if (n) memcpy(q, p, n);
+    b->n += n;
+    check_output(x, b);
 }
 
 void vc_j_puts(vc_jx *x, struct vc_jbuf *b, const char *s) { vc_j_put(x, b, s, strlen(s)); }
@@ -96,8 +106,17 @@ void vc_j_putcp(vc_jx *x, struct vc_jbuf *b, uint32_t cp) {
 void vc_j_putn(vc_jx *x, struct vc_jbuf *b, const char *unit, size_t n_unit, size_t times) {
     if (n_unit && times > x->max_memory / n_unit)
         vc_j_raise(x, "the template needs more than %llu bytes of memory", (unsigned long long)x->max_memory);
-    vc_j_step(x, times);
-    for (size_t i = 0; i < times; i++) vc_j_put(x, b, unit, n_unit);
+    size_t all = n_unit * times, have = VC_MIN(n_unit, all);
+    if (!all) return;
+    vc_j_step(x, all / 64);
+    vc_j_put(x, b, unit, n_unit);
+    for (size_t more; have < all; have += more) {      /* what is there twice over */
+        more = VC_MIN(have, all - have);
+        char *p = room(x, b, more);
+        memcpy(p, p - have, more);
+        b->n += more;
+    }
+    check_output(x, b);
 }
 
 vc_jv vc_j_done(vc_jx *x, struct vc_jbuf *b) { return vc_j_str(x, b->p, b->n); }
