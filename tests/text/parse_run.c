@@ -9,7 +9,8 @@ static void add(struct vc_buf *b, vc_str s) { vc_buf_add(b, s.p, s.n); }
 
 static void on_delta(void *user, const struct vc_parse_delta *d) {
     struct parse_result *r = user;
-    struct parse_call *c = &r->call[d->index < RUN_MAX_CALLS ? d->index : RUN_MAX_CALLS - 1];
+    bool kept = d->index < RUN_MAX_CALLS;
+    struct parse_call *c = &r->call[kept ? d->index : 0];
     uint32_t cp;
     for (size_t i = 0, k; i < d->text.n; i += k) {
         k = vc_utf8_decode(d->text.p + i, d->text.n - i, &cp);
@@ -25,15 +26,16 @@ static void on_delta(void *user, const struct vc_parse_delta *d) {
     case VC_PARSE_CALL_BEGIN:
         if (d->index != r->n_calls) r->wrong = "calls do not count up";
         r->n_calls++;
-        add(&c->name, d->text);
+        if (kept) add(&c->name, d->text);
         break;
     case VC_PARSE_CALL_ARGS:
-        if (d->index + 1 != r->n_calls || c->ended) r->wrong = "arguments of no open call";
+        if (d->index + 1 != r->n_calls || (kept && c->ended)) r->wrong = "arguments of no open call";
         r->n_args++;
-        add(&c->args, d->text);
+        if (kept) add(&c->args, d->text);
         break;
     default:
-        if (d->index + 1 != r->n_calls || c->ended) r->wrong = "end of no open call";
+        if (d->index + 1 != r->n_calls || (kept && c->ended)) r->wrong = "end of no open call";
+        if (!kept) break;
         c->ended = true;
         c->complete = d->complete;
     }
