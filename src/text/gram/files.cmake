@@ -1,6 +1,6 @@
 # gram_*: builder and automaton; schema_*, tag_*: JSON Schema and structural tags.
 set(FILES
-    gram_conf.c gram_dfa.c gram_ebnf.c gram_frag.c gram_graph.c gram_json.c gram_lexeme.c gram_loops.c gram_mask.c gram_match.c gram_nfa.c
+    gram_conf.c gram_dfa.c gram_ebnf.c gram_far.c gram_frag.c gram_graph.c gram_json.c gram_lexeme.c gram_loops.c gram_mask.c gram_match.c gram_nfa.c
     gram_node.c gram_product.c gram_regex.c gram_rxclass.c gram_set.c gram_utf8.c gram_vocab.c grammar.c
 )
 list(APPEND FILES

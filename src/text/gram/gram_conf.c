@@ -52,7 +52,9 @@ uint32_t vc_conf_intern(struct vc_grammar *r, const struct gitem *v, size_t n, b
     }
     if (vc_conf_bytes(r) > r->budget) return fail(r, "its memory budget");
     if (n) memcpy(r->items + r->n_items, v, n * sizeof *v);
-    r->confs[r->n_confs] = (struct gconf){ .off = (uint32_t)r->n_items, .n = (uint32_t)n, .hash = hash, .accepting = accepting, .rest = GC_NONE };
+    r->confs[r->n_confs] = (struct gconf){
+        .off = (uint32_t)r->n_items, .n = (uint32_t)n, .hash = hash, .accepting = accepting, .rest = GC_NONE, .far = GC_NONE
+    };
     r->n_items += n;
     r->conf_table[at] = (uint32_t)++r->n_confs;
     return (uint32_t)r->n_confs - 1;

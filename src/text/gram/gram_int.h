@@ -110,11 +110,12 @@ vc_status vc_nfa_left_recursion(struct vc_gram *g, vc_err *err);
 struct gframe { uint32_t code, count, parent; };    /* code: state to return to, GF_SITE | site, or GF_END */
 #define GF_SITE 0x80000000u
 #define GF_END 0x7FFFFFFFu
-struct gset { uint32_t off, n, hash; };
+struct gset { uint32_t off, n, hash, far; };         /* far: see gconf */
 struct gitem { uint32_t state, set; };
 struct gconf {
     uint32_t off, n, hash;      /* items */
     uint32_t rest;              /* config of the items outside heavy loops, GC_NONE: not made yet */
+    uint32_t far;               /* config that no token of row_vocab tells from it; GC_NONE: not made yet */
     uint32_t *next;             /* per byte class; NULL: none known */
     uint32_t *row;              /* mask, NULL: not kept */
     bool accepting, loops_known;
@@ -224,6 +225,9 @@ struct vc_matcher {
     uint32_t *hist; size_t n, cap;      /* config after each step; hist[0] is the oldest kept */
     bool ended;                         /* an end-of-sequence id is the last step */
 };
+/* A config with the same mask: counts that no token brings to a border of their repeat are all one count. len: bytes of the longest
+ * token. */
+uint32_t vc_conf_far(struct vc_grammar *r, uint32_t conf, uint32_t len);
 /* Mask without end-of-sequence ids. */
 vc_status vc_mask_fill(struct vc_grammar *r, struct vc_grammar_vocab *v, uint32_t conf, uint32_t *bits, vc_err *err);
 vc_status vc_mask_prepare(struct vc_grammar *r, struct vc_grammar_vocab *v, vc_err *err);

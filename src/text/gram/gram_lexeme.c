@@ -2,7 +2,9 @@
  * Loops over a vocabulary, analysed once whatever grammar they stand in. The loop runs alone with its rounds counted; at each node of
  * the trie this gives how many more rounds a token needs (tokens that stay in the loop), and where the loop may be left by a byte
  * that follows it there (candidates, which a mask then walks on from what really follows).
- * Rounds are counted from a place just inside a round, the body's first state: with count m there, m - 1 are complete. */
+ * Rounds are counted from a place just inside a round, the body's first state: with count m there, m - 1 are complete.
+ * Where every round ends in the config that the loop begins in, and only there, rounds are counted along the trie by the walk itself;
+ * else counts are part of the configs (`exact`). */
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,13 +12,16 @@
 
 enum { MAX_ROWS_KEPT = 64 };
 
+struct info { uint16_t need, lo, hi; bool known, exit, bad; };
 struct look {
     struct vc_grammar_vocab *v;
     struct vc_lexeme *l;
     struct vc_grammar *r;
     uint32_t body;              /* first state of the body */
     uint32_t *conf;             /* config per level */
-    struct info { uint16_t need, lo, hi; bool known, exit, bad; } *infos;       /* per config */
+    uint16_t *rounds;           /* complete rounds per level, unless exact */
+    bool exact, unclear;        /* unclear: a config is at a border of rounds and inside one */
+    struct info *infos;         /* per config */
     size_t n_infos, cap_infos;
     uint16_t *need;             /* per token; UINT16_MAX: leaves the loop or is not allowed */
 };
@@ -36,7 +41,7 @@ static const struct info *info_of(struct look *k, uint32_t conf) {
         const struct gitem it = k->r->items[c->off + i];
         const struct gset s = k->r->sets[it.set];
         for (uint32_t f = 0; f < s.n; f++) {
-            uint32_t m = k->l->counted ? k->r->frames[s.off + f].count : 2;
+            uint32_t m = k->exact ? k->r->frames[s.off + f].count : 2;
             bool at_exit = it.state == k->body && m >= 2;
             need = VC_MIN(need, at_exit ? m - 2 : m - 1);
             if (it.state != k->body) continue;
@@ -46,6 +51,7 @@ static const struct info *info_of(struct look *k, uint32_t conf) {
         }
     }
     *x = (struct info){ .need = (uint16_t)need, .known = true };
+    if (exits && !k->exact && conf != k->r->initial) k->unclear = true;
     if (exits) {
         x->exit = true;
         x->bad = hi - lo + 1 != exits;
@@ -61,7 +67,8 @@ static bool candidate(struct look *k, uint32_t node, uint32_t parent) {
     if (!x->exit) return true;
     if (x->bad) k->l->unusable = true;
     if (!VC_GRAM_ROOM(k->l->cands, k->l->n_cands, k->l->cap_cands)) return false;
-    k->l->cands[k->l->n_cands++] = (struct vc_cand){ node, x->lo, x->hi };
+    const uint16_t m = (uint16_t)(k->rounds[k->v->level[node] - 1] + 1);
+    k->l->cands[k->l->n_cands++] = k->exact ? (struct vc_cand){ node, x->lo, x->hi } : (struct vc_cand){ node, m, m };
     return true;
 }
 
@@ -69,7 +76,9 @@ static bool walk(struct look *k) {
     const struct vc_grammar_vocab *v = k->v;
     uint64_t follow = 0;
     for (unsigned b = 0; b < 256; b++) follow |= k->l->follow[b / 64] >> b % 64 & 1 ? vc_byte_group(b) : 0;
+    const bool counted = k->l->counted;
     k->conf[0] = k->r->initial;
+    k->rounds[0] = 0;
     for (uint32_t i = 1; i < v->n_nodes && !k->l->unusable;) {
         uint8_t b = v->byte[i];
         uint32_t level = v->level[i], parent = k->conf[level - 1];
@@ -82,8 +91,9 @@ static bool walk(struct look *k) {
             continue;
         }
         k->conf[level] = c;
+        k->rounds[level] = (uint16_t)(k->rounds[level - 1] + (c == k->r->initial));
         /* Without counts, a subtree that stays in the loop and has no place to leave it is taken as a whole. */
-        if (!k->l->counted && v->end[i] - i > 16 && !(v->cover[i] & (follow | GC_BROKEN)) && !(v->cover[i] & ~vc_conf_loops(k->r, c))) {
+        if (!counted && v->end[i] - i > 16 && !(v->cover[i] & (follow | GC_BROKEN)) && !(v->cover[i] & ~vc_conf_loops(k->r, c))) {
             for (uint32_t t = v->first[i]; t < v->first[v->end[i]]; t++) k->need[v->order[t]] = 0;
             i = v->end[i];
             continue;
@@ -91,7 +101,10 @@ static bool walk(struct look *k) {
         if (v->tok[i] != VC_NO_TOKEN) {
             const struct info *x = info_of(k, c);
             if (!x) return false;
-            for (uint32_t t = v->tok[i]; t != VC_NO_TOKEN; t = v->same[t]) k->need[t] = x->need;
+            uint16_t need = x->need;
+            if (!k->exact && counted) need = (uint16_t)(k->rounds[level] - (c == k->r->initial));
+            if (!counted) need = 0;
+            for (uint32_t t = v->tok[i]; t != VC_NO_TOKEN; t = v->same[t]) k->need[t] = need;
         }
         i++;
     }
@@ -151,44 +164,65 @@ static vc_status alone(struct vc_grammar *r, struct vc_gram *g, vc_gram_node bod
     return vc_conf_init(r, err);
 }
 
+/* The parts of look that depend on the engine. */
+static void look_free(struct look *k) {
+    free(k->conf);
+    free(k->rounds);
+    free(k->need);
+    free(k->infos);
+    if (k->r) {
+        vc_conf_free(k->r);
+        vc_gram_del(k->r->g);
+        free(k->r);
+    }
+    *k = (struct look){ .v = k->v, .l = k->l };
+}
+
 static bool analysed(struct look *k) {
     for (size_t i = 0; i < k->r->g->nfa.n_sites; i++) {
         if (k->r->g->nfa.sites[i].flags & NS_EXACT) k->body = k->r->g->nfa.sites[i].body;
     }
     k->conf = malloc(((size_t)k->v->depth + 2) * sizeof *k->conf);
     k->need = malloc(((size_t)k->v->size + 1) * sizeof *k->need);
-    if (!k->conf || !k->need) return false;
+    k->rounds = malloc(((size_t)k->v->depth + 2) * sizeof *k->rounds);
+    if (!k->conf || !k->need || !k->rounds) return false;
     memset(k->need, 0xFF, ((size_t)k->v->size + 1) * sizeof *k->need);
     if (!walk(k)) {
         k->l->unusable = true;         /* its own budgets: walk it in its place then */
         return true;
     }
-    return order(k);
+    return k->unclear && k->l->counted ? true : order(k);
+}
+
+/* One engine over the trie; false: memory. */
+static bool look(struct look *k, struct vc_gram *g, vc_gram_node body, bool exact) {
+    vc_err err = VC_ERR_INIT;
+    k->exact = exact;
+    k->r = calloc(1, sizeof *k->r);
+    if (!k->r) return false;
+    if (alone(k->r, g, body, exact, &err) == VC_OK) return analysed(k);
+    k->l->unusable = true;
+    return true;
 }
 
 static struct vc_lexeme *make(struct vc_grammar_vocab *v, struct vc_gram *g, vc_gram_node body, bool counted,
                               const uint64_t follow[4], struct vc_buf *canon) {
     struct vc_lexeme *l = calloc(1, sizeof *l);
-    struct vc_grammar *r = calloc(1, sizeof *r);
-    struct look k = { .v = v, .l = l, .r = r };
-    vc_err err = VC_ERR_INIT;
-    bool ok = l && r;
+    struct look k = { .v = v, .l = l };
+    bool ok = l != NULL;
     if (ok) {
         memcpy(l->follow, follow, sizeof l->follow);
         l->counted = counted;
-        if (alone(r, g, body, counted, &err) == VC_OK) ok = analysed(&k);
-        else l->unusable = true;
+        ok = look(&k, g, body, false);
+        if (ok && counted && k.unclear && !l->unusable) {
+            look_free(&k);
+            l->n_cands = 0;
+            ok = look(&k, g, body, true);
+        }
         l->canon = vc_buf_take(canon, &l->n_canon);
         ok = ok && l->canon;
     }
-    free(k.conf);
-    free(k.need);
-    free(k.infos);
-    if (r) {
-        vc_conf_free(r);
-        vc_gram_del(r->g);
-        free(r);
-    }
+    look_free(&k);
     if (ok) return l;
     lexeme_free(l);
     return NULL;

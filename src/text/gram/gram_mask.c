@@ -202,7 +202,7 @@ static bool fill(struct fill *f, uint32_t conf) {
     uint32_t rest = rest_of(f->r, conf);
     if (rest == GC_NONE) return false;
     unsigned groups = 0;
-    for (uint64_t g = vc_conf_loops(f->r, rest); g; g &= g - 1) groups++;
+    for (uint64_t g = f->r->confs[rest].n ? vc_conf_loops(f->r, rest) : 0; g; g &= g - 1) groups++;
     if (!(groups >= MANY_GROUPS ? walk_away(f, rest) : walk_all(f, rest))) return false;
     for (uint32_t i = 0; i < f->r->confs[conf].n; i++) {
         struct gitem it = f->r->items[f->r->confs[conf].off + i];
@@ -237,6 +237,8 @@ static void keep(struct vc_grammar *r, const struct vc_grammar_vocab *v, uint32_
 static bool over_vocab(struct vc_grammar *r, const struct vc_grammar_vocab *v) {
     if (r->row_vocab != v) {
         vc_conf_drop_rows(r);
+        for (size_t i = 0; i < r->n_confs; i++) r->confs[i].far = GC_NONE;
+        for (size_t i = 0; i < r->n_sets; i++) r->sets[i].far = GC_NONE;
         if (r->lexemes) memset(r->lexemes, 0, (r->g->nfa.n_sites + 1) * sizeof *r->lexemes);
         r->row_vocab = v;
     }
@@ -247,6 +249,8 @@ static bool over_vocab(struct vc_grammar *r, const struct vc_grammar_vocab *v) {
 vc_status vc_mask_fill(struct vc_grammar *r, struct vc_grammar_vocab *v, uint32_t conf, uint32_t *bits, vc_err *err) {
     r->masks++;
     if (!over_vocab(r, v)) return vc_fail(err, VC_E_NOMEM, "grammar: out of memory");
+    conf = vc_conf_far(r, conf, v->depth);
+    if (conf == GC_NONE) return ran_out(r, err);
     if (r->confs[conf].row) {
         r->mask_hits++;
         memcpy(bits, r->confs[conf].row, (size_t)v->words * sizeof *bits);

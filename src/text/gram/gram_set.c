@@ -56,7 +56,7 @@ static uint32_t intern(struct vc_grammar *r, const struct gframe *v, size_t n) {
         return GC_NONE;
     }
     memcpy(r->frames + r->n_frames, v, n * sizeof *v);
-    r->sets[r->n_sets] = (struct gset){ .off = (uint32_t)r->n_frames, .n = (uint32_t)n, .hash = hash };
+    r->sets[r->n_sets] = (struct gset){ .off = (uint32_t)r->n_frames, .n = (uint32_t)n, .hash = hash, .far = GC_NONE };
     r->n_frames += n;
     r->set_table[at] = (uint32_t)++r->n_sets;
     return (uint32_t)r->n_sets - 1;
