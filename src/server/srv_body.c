@@ -9,7 +9,7 @@
 static bool refuse(struct srv_call *c, const char *line, const char *param) {
     struct vc_buf text = { 0 }, body = { 0 };
     vc_buf_printf(&text, "1 validation error:\n  %s", line);
-    srv_error_body(&body, 400, "Bad Request", param, text.p ? text.p : "out of memory");
+    srv_error_body(c, &body, 400, "Bad Request", param, text.p ? text.p : "out of memory");
     srv_reply_json(c, 400, &body);
     vc_buf_free(&text);
     return false;

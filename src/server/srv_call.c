@@ -74,8 +74,20 @@ const char *srv_error_type(int status) {
     }
 }
 
-void srv_error_body(struct vc_buf *b, int status, const char *type, const char *param, const char *text) {
+static void anthropic_error(struct vc_buf *b, int status, const char *text) {
+    const char *type = status == 404 ? "not_found_error" : status == 413 ? "request_too_large" : status == 429 ? "rate_limit_error"
+                     : status == 503 ? "overloaded_error" : status < 500 ? "invalid_request_error" : "api_error";
+    vc_buf_printf(b, "{\"type\":\"error\",\"error\":{\"type\":\"%s\",\"message\":", type);
+    vc_json_add_str(b, text, strlen(text));
+    vc_buf_adds(b, "}}");
+}
+
+void srv_error_body(const struct srv_call *c, struct vc_buf *b, int status, const char *type, const char *param, const char *text) {
     struct vc_json_out w;
+    if (c && c->route && (c->route->flags & SRV_ANTHROPIC)) {
+        anthropic_error(b, status, text);
+        return;
+    }
     vc_jo_init(&w, b, VC_JSON_COMPACT);
     vc_jo_begin_obj(&w);
     vc_jo_key(&w, "error");
@@ -99,7 +111,7 @@ void srv_error(struct srv_call *c, int status, const char *type, const char *par
     vsnprintf(text, sizeof text, fmt, ap);
     va_end(ap);
     struct vc_buf b = { 0 };
-    srv_error_body(&b, status, type, param, text);
+    srv_error_body(c, &b, status, type, param, text);
     if (status == 429 || status == 503) {
         c->extra_name = "Retry-After";
         snprintf(c->extra_value, sizeof c->extra_value, "%d", status == 429 ? 1 : 5);

@@ -19,7 +19,7 @@ static bool bad_tool(struct srv_gen *g, size_t i, const char *what) {
     struct vc_buf b = { 0 };
     snprintf(loc, sizeof loc, "body.tools.%zu.function%s", i, what);
     snprintf(text, sizeof text, "1 validation error:\n  {'type': 'missing', 'loc': '%s', 'msg': 'Field required', 'input': ''}", loc);
-    srv_error_body(&b, 400, "Bad Request", loc, text);
+    srv_error_body(g->call, &b, 400, "Bad Request", loc, text);
     srv_reply_json(g->call, 400, &b);
     return false;
 }
@@ -143,7 +143,7 @@ bool srv_chat_checked(struct srv_call *c, const struct srv_value *f) {
         struct vc_buf b = { 0 };
         snprintf(loc, sizeof loc, "body.messages.%zu", i);
         snprintf(text, sizeof text, "1 validation error:\n  {'type': 'dict_type', 'loc': '%s', 'msg': 'Input should be a valid dictionary', 'input': ''}", loc);
-        srv_error_body(&b, 400, "Bad Request", loc, text);
+        srv_error_body(c, &b, 400, "Bad Request", loc, text);
         srv_reply_json(c, 400, &b);
         return false;
     }

@@ -34,7 +34,7 @@ static bool bad_prompt(struct srv_gen *g, const char *at) {
     snprintf(loc, sizeof loc, "body.prompt%s%s", at[0] ? "." : "", at);
     snprintf(text, sizeof text, "1 validation error:\n  {'type': 'prompt_type', 'loc': '%s', 'msg': 'Input should be a string, a list of strings, a list of token ids, or a list of those', 'input': ''}", loc);
     struct vc_buf b = { 0 };
-    srv_error_body(&b, 400, "Bad Request", loc, text);
+    srv_error_body(g->call, &b, 400, "Bad Request", loc, text);
     srv_reply_json(g->call, 400, &b);
     return false;
 }

@@ -18,7 +18,7 @@ static bool schema_error(struct srv_gen *g, const char *loc, const char *type, c
     const char *q = strchr(msg, '\'') ? "\"" : "'";
     snprintf(text, sizeof text, "1 validation error:\n  {'type': '%s', 'loc': '%s', 'msg': %s%s%s, 'input': '%s'}", type, loc, q, msg, q,
              srv_py_type(input, shown, sizeof shown));
-    srv_error_body(&b, 400, "Bad Request", loc, text);
+    srv_error_body(g->call, &b, 400, "Bad Request", loc, text);
     srv_reply_json(g->call, 400, &b);
     return false;
 }

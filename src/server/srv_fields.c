@@ -243,7 +243,7 @@ static bool answer_faults(struct srv_call *c, struct faults *f) {
     vc_buf_printf(&text, "%u validation error%s:", f->n, f->n == 1 ? "" : "s");
     vc_buf_add(&text, f->text.p ? f->text.p : "", f->text.n);
     struct vc_buf body = { 0 };
-    srv_error_body(&body, 400, "Bad Request", f->first, text.p ? text.p : "out of memory");
+    srv_error_body(c, &body, 400, "Bad Request", f->first, text.p ? text.p : "out of memory");
     srv_reply_json(c, 400, &body);
     vc_buf_free(&text);
     return false;

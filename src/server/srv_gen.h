@@ -38,6 +38,7 @@ struct srv_answer {
     uint64_t chars;                        /* of the text before the next token: text_offset */
     uint32_t num_tokens;
     double last_token;
+    int block; uint32_t num_blocks;        /* stream of messages and responses: kind of the open block, blocks so far */
     uint64_t seed;
     bool begun, failed;
 };
@@ -67,7 +68,7 @@ struct srv_writer {
     void (*fail)(struct srv_gen *g, const vc_err *err);
 };
 
-extern const struct srv_writer srv_text_writer, srv_chat_writer;
+extern const struct srv_writer srv_text_writer, srv_chat_writer, srv_messages_writer;
 
 enum srv_tool_mode { SRV_TOOLS_NONE, SRV_TOOLS_AUTO, SRV_TOOLS_REQUIRED, SRV_TOOLS_NAMED };
 struct srv_gen {

@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/clock.h"
 #include "server/srv_chat.h"
 
 /* 200 with an empty body, or 503: as vLLM's /health. */
@@ -162,7 +161,7 @@ static void neither(struct srv_call *c, const json_t *root) {
     srv_py_type(root, shown, sizeof shown);
     snprintf(text, sizeof text, "2 validation errors:\n  {'type': 'missing', 'loc': 'body.prompt', 'msg': 'Field required', 'input': '%s'}\n  {'type': 'missing', 'loc': 'body.messages', 'msg': 'Field required', 'input': '%s'}",
              shown, shown);
-    srv_error_body(&b, 400, "Bad Request", "body.prompt", text);
+    srv_error_body(c, &b, 400, "Bad Request", "body.prompt", text);
     srv_reply_json(c, 400, &b);
 }
 

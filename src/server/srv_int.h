@@ -31,7 +31,9 @@ enum {
     SRV_GET = 1, SRV_POST = 2,
     SRV_OPEN = 4,          /* answered without an API key */
     SRV_INLINE = 8,        /* quick: answered on the HTTP thread */
-    SRV_NEEDS_MODEL = 16   /* 503 while the model loads */
+    SRV_NEEDS_MODEL = 16,  /* 503 while the model loads */
+    SRV_ANTHROPIC = 32,    /* errors in Anthropic's form */
+    SRV_PREFIX = 64        /* the path ends in / and a name follows */
 };
 enum srv_route_id {
 #define SRV_ROUTE(id, path, flags, fn, text) SRV_AT_##id,
@@ -78,13 +80,14 @@ void srv_call_unref(struct srv_call *c);
 /* The whole answer: takes b. Wakes the connection. Only the first answer of a call counts. */
 void srv_reply(struct srv_call *c, int status, const char *type, struct vc_buf *b);
 void srv_reply_json(struct srv_call *c, int status, struct vc_buf *b);
-/* vLLM's {"error": {"message", "type", "param", "code"}}. param NULL: null. */
+/* vLLM's {"error": {"message", "type", "param", "code"}}, or Anthropic's {"type": "error", "error": {"type", "message"}} where
+ * the route asks for it. param NULL: null. */
 void srv_error(struct srv_call *c, int status, const char *type, const char *param, const char *fmt, ...) VC_PRINTF(5, 6);
 /* A header of the request; NULL: absent. Only in handlers that run on the HTTP thread. */
 const char *srv_header(const struct srv_call *c, const char *name);
 /* {"detail": text}, as FastAPI answers for paths and methods. */
 void srv_detail(struct srv_call *c, int status, const char *text);
-void srv_error_body(struct vc_buf *b, int status, const char *type, const char *param, const char *text);
+void srv_error_body(const struct srv_call *c, struct vc_buf *b, int status, const char *type, const char *param, const char *text);
 const char *srv_error_type(int status);
 /* Lock held: more of a stream is in c->out. */
 void srv_wake_locked(struct srv_call *c);

@@ -13,5 +13,9 @@ const struct srv_route srv_routes[SRV_NUM_ROUTES] = {
 const struct srv_route *srv_route_find(const char *path) {
     for (size_t i = 0; i < SRV_NUM_ROUTES; i++)
         if (!strcmp(srv_routes[i].path, path)) return &srv_routes[i];
+    for (size_t i = 0; i < SRV_NUM_ROUTES; i++) {
+        size_t n = strlen(srv_routes[i].path);
+        if ((srv_routes[i].flags & SRV_PREFIX) && !strncmp(srv_routes[i].path, path, n) && path[n] && !strchr(path + n, '/')) return &srv_routes[i];
+    }
     return NULL;
 }

@@ -104,7 +104,7 @@ static void end(struct srv_gen *g) {
 static void fail(struct srv_gen *g, const vc_err *err) {
     struct vc_buf *b = &g->call->out;
     vc_buf_adds(b, "data: ");
-    srv_error_body(b, vc_status_http(err->status), NULL, NULL, err->text[0] ? err->text : vc_status_text(err->status));
+    srv_error_body(g->call, b, vc_status_http(err->status), NULL, NULL, err->text[0] ? err->text : vc_status_text(err->status));
     vc_buf_adds(b, "\n\ndata: [DONE]\n\n");
 }
 

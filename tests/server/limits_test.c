@@ -201,6 +201,33 @@ static void many_half_open(void **state) {
     works();
 }
 
+/* Every HELP and TYPE line, and every bucket of the times, is one of vLLM's. */
+static void metric_names(void **state) {
+    (void)state;
+    const char *golden = vc_golden("api/metrics.txt");
+    if (!golden) {
+        vc_left_out("names of metrics: goldens/api");
+        skip();
+    }
+    works();
+    char *want = read_text(golden);
+    struct answer a = get(&g_server, "/metrics");
+    int lines = 0;
+    for (char *line = strtok(a.body, "\n"); line; line = strtok(NULL, "\n")) {
+        char part[1024];
+        const char *cut = strstr(line, "model_name="), *bucket = strstr(line, "_bucket{");
+        if (line[0] == '#' && !strstr(line, " vllmc:")) snprintf(part, sizeof part, "%s\n", line);
+        else if (bucket && cut && strstr(line, "_seconds_bucket")) snprintf(part, sizeof part, "%.*s", (int)(cut - line), line);
+        else continue;
+        if (!strstr(want, part)) print_error("not in vLLM's metrics: %s\n", part);
+        assert_non_null(strstr(want, part));
+        lines++;
+    }
+    assert_true(lines > 100);
+    answer_free(&a);
+    free(want);
+}
+
 static void keys(void **state) {
     (void)state;
     struct server s;
@@ -267,7 +294,7 @@ static void cut(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(bodies), cmocka_unit_test(depth), cmocka_unit_test(too_large), cmocka_unit_test(malformed_http), cmocka_unit_test(paths),
-        cmocka_unit_test(leaving), cmocka_unit_test(full_queue), cmocka_unit_test(many_half_open), cmocka_unit_test(keys), cmocka_unit_test(drains), cmocka_unit_test(cut),
+        cmocka_unit_test(leaving), cmocka_unit_test(full_queue), cmocka_unit_test(many_half_open), cmocka_unit_test(metric_names), cmocka_unit_test(keys), cmocka_unit_test(drains), cmocka_unit_test(cut),
     };
     return cmocka_run_group_tests(tests, open_server, close_server);
 }

@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * srv_messages.c: Anthropic's POST /v1/messages and count_tokens: the body becomes one of chat completions, which all checks
+ * and limits then see. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "server/srv_chat.h"
+
+static bool missing(struct srv_call *c, const char *field) {
+    srv_error(c, 400, NULL, field, "1 validation error:\n  {'type': 'missing', 'loc': 'body.%s', 'msg': 'Field required'}", field);
+    return false;
+}
+
+static bool is_type(const json_t *block, const char *type) {
+    const char *t = json_string_value(json_object_get(block, "type"));
+    return t && !strcmp(t, type);
+}
+
+/* Text of a string or of the text blocks of a list, put together; a new reference. */
+static json_t *text_of(const json_t *v) {
+    struct vc_buf b = { 0 };
+    if (json_is_string(v)) vc_buf_add(&b, json_string_value(v), json_string_length(v));
+    for (size_t i = 0; i < json_array_size(v); i++) {
+        const json_t *t = json_object_get(json_array_get(v, i), "text");
+        if (json_is_string(t)) vc_buf_add(&b, json_string_value(t), json_string_length(t));
+    }
+    json_t *s = json_stringn(b.p ? b.p : "", b.n);
+    vc_buf_free(&b);
+    return s;
+}
+
+static json_t *tool_call(const json_t *block) {
+    char *args = json_dumps(json_object_get(block, "input"), JSON_COMPACT | JSON_ENCODE_ANY);
+    json_t *call = json_pack("{s:O*, s:s, s:{s:O*, s:s}}", "id", json_object_get(block, "id"), "type", "function", "function", "name",
+                             json_object_get(block, "name"), "arguments", args ? args : "{}");
+    free(args);
+    return call;
+}
+
+/* One message of blocks: results of tools become messages of their own in front of it. */
+static void add_blocks(json_t *out, const json_t *role, const json_t *blocks) {
+    json_t *parts = json_array(), *calls = json_array(), *thinking = NULL;
+    for (size_t i = 0; i < json_array_size(blocks); i++) {
+        json_t *b = json_array_get(blocks, i);
+        if (is_type(b, "tool_result"))
+            json_array_append_new(out, json_pack("{s:s, s:O*, s:o}", "role", "tool", "tool_call_id", json_object_get(b, "tool_use_id"), "content", text_of(json_object_get(b, "content"))));
+        else if (is_type(b, "tool_use")) json_array_append_new(calls, tool_call(b));
+        else if (is_type(b, "thinking")) thinking = json_object_get(b, "thinking");
+        else json_array_append(parts, b);
+    }
+    if (json_array_size(parts) || json_array_size(calls) || thinking) {
+        json_t *m = json_pack("{s:O}", "role", role);
+        if (json_array_size(parts)) json_object_set(m, "content", parts);
+        if (json_array_size(calls)) json_object_set(m, "tool_calls", calls);
+        if (thinking) json_object_set(m, "reasoning", thinking);
+        json_array_append_new(out, m);
+    }
+    json_decref(parts);
+    json_decref(calls);
+}
+
+static json_t *convert_messages(const json_t *root) {
+    json_t *out = json_array();
+    const json_t *system = json_object_get(root, "system"), *messages = json_object_get(root, "messages");
+    if (system && !json_is_null(system)) json_array_append_new(out, json_pack("{s:s, s:o}", "role", "system", "content", text_of(system)));
+    for (size_t i = 0; i < json_array_size(messages); i++) {
+        json_t *m = json_array_get(messages, i), *role = json_object_get(m, "role"), *content = json_object_get(m, "content");
+        if (json_is_string(role) && json_is_array(content)) add_blocks(out, role, content);
+        else json_array_append(out, m);
+    }
+    return out;
+}
+
+static json_t *convert_tools(const json_t *tools) {
+    json_t *out = json_array();
+    for (size_t i = 0; i < json_array_size(tools); i++) {
+        const json_t *t = json_array_get(tools, i);
+        json_array_append_new(out, json_pack("{s:s, s:{s:O*, s:O*, s:O*}}", "type", "function", "function", "name", json_object_get(t, "name"), "description",
+                                             json_object_get(t, "description"), "parameters", json_object_get(t, "input_schema")));
+    }
+    return out;
+}
+
+static void convert_choice(json_t *out, const json_t *choice) {
+    if (is_type(choice, "any")) json_object_set_new(out, "tool_choice", json_string("required"));
+    else if (is_type(choice, "none")) json_object_set_new(out, "tool_choice", json_string("none"));
+    else if (is_type(choice, "tool"))
+        json_object_set_new(out, "tool_choice", json_pack("{s:s, s:{s:O*}}", "type", "function", "function", "name", json_object_get(choice, "name")));
+    else if (is_type(choice, "auto")) json_object_set_new(out, "tool_choice", json_string("auto"));
+    if (json_is_true(json_object_get(choice, "disable_parallel_tool_use"))) json_object_set_new(out, "parallel_tool_calls", json_false());
+}
+
+/* thinking and output_config: variables of the template, and the form of the answer. */
+static void convert_config(json_t *out, const json_t *root) {
+    const json_t *thinking = json_object_get(root, "thinking"), *config = json_object_get(root, "output_config"), *format = json_object_get(config, "format"),
+                 *kwargs = json_object_get(root, "chat_template_kwargs");
+    if (json_is_object(thinking)) {
+        json_t *vars = json_is_object(kwargs) ? json_deep_copy(kwargs) : json_object();
+        if (!json_object_get(vars, "enable_thinking")) json_object_set_new(vars, "enable_thinking", json_boolean(!is_type(thinking, "disabled")));
+        json_object_set_new(out, "chat_template_kwargs", vars);
+    } else if (kwargs) {
+        json_object_set(out, "chat_template_kwargs", (json_t *)(uintptr_t)kwargs);
+    }
+    if (json_is_string(json_object_get(config, "effort"))) json_object_set(out, "reasoning_effort", json_object_get(config, "effort"));
+    if (is_type(format, "json_schema"))
+        json_object_set_new(out, "response_format", json_pack("{s:s, s:{s:s, s:O*}}", "type", "json_schema", "json_schema", "name", "output", "schema", json_object_get(format, "schema")));
+}
+
+/* The body of /v1/chat/completions that asks for the same; a new reference. */
+static json_t *convert(const json_t *root) {
+    static const char *const same[] = { "model", "max_tokens", "temperature", "top_p", "top_k", "stream", "cache_salt", "watermarking", "kv_transfer_params",
+                                        "ec_transfer_params", "vllm_xargs", "mm_payload", "return_mm_kwargs" };
+    json_t *out = json_object();
+    for (size_t i = 0; i < VC_ARRAY_LEN(same); i++)
+        if (json_object_get(root, same[i])) json_object_set(out, same[i], json_object_get(root, same[i]));
+    json_object_set_new(out, "messages", convert_messages(root));
+    if (json_object_get(root, "stop_sequences")) json_object_set(out, "stop", json_object_get(root, "stop_sequences"));
+    const json_t *tools = json_object_get(root, "tools");
+    if (json_array_size(tools)) json_object_set_new(out, "tools", convert_tools(tools));
+    if (json_array_size(tools)) convert_choice(out, json_object_get(root, "tool_choice"));
+    convert_config(out, root);
+    return out;
+}
+
+static bool checked(struct srv_call *c, const json_t *root, bool count) {
+    if (!json_object_get(root, "model")) return missing(c, "model");
+    if (!json_is_array(json_object_get(root, "messages"))) return missing(c, "messages");
+    return count || json_object_get(root, "max_tokens") || missing(c, "max_tokens");
+}
+
+void srv_post_messages(struct srv_call *c) {
+    json_t *root;
+    struct srv_gen *g;
+    if (!srv_body(c, &root)) return;
+    if (checked(c, root, false) && (g = srv_gen_new(c, &srv_messages_writer))) {
+        g->root = convert(root);
+        if (srv_fields_read(c, SRV_BODY_CHAT, g->root, &g->f) && srv_gen_common(g, SRV_BODY_CHAT)) (void)srv_chat_submit(g);
+    }
+    json_decref(root);
+}
+
+static void count(struct srv_call *c, const json_t *body) {
+    struct srv_fields *f = calloc(1, sizeof *f);
+    char *text = NULL;
+    size_t n = 0, tokens = 0;
+    int32_t *ids = NULL;
+    vc_err err = VC_ERR_INIT;
+    struct vc_buf b = { 0 };
+    if (!f) srv_error(c, 503, NULL, NULL, "out of memory");
+    if (f && srv_fields_read(c, SRV_BODY_CHAT, body, f) && srv_model_known(c, f->v[SRV_F_MODEL].s) && srv_chat_checked(c, f->v)
+        && srv_chat_text(c, f->v, true, &text, &n)) {
+        vc_status s = vc_tokenize(c->srv->model, text, n, VC_TOK_PARSE_SPECIAL, &ids, &tokens, &err);
+        if (s == VC_OK) {
+            vc_buf_printf(&b, "{\"input_tokens\":%zu}", tokens);
+            srv_reply_json(c, 200, &b);
+        } else {
+            srv_error(c, vc_status_http(s), NULL, NULL, "%s", err.text);
+        }
+    }
+    vc_free(text);
+    vc_free(ids);
+    free(f);
+}
+
+void srv_post_count_tokens(struct srv_call *c) {
+    json_t *root;
+    if (!srv_body(c, &root)) return;
+    if (checked(c, root, true)) {
+        json_t *body = convert(root);
+        count(c, body);
+        json_decref(body);
+    }
+    json_decref(root);
+}
