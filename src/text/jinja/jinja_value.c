@@ -84,8 +84,8 @@ static void check_output(vc_jx *x, const struct vc_jbuf *b) {
 }
 
 void vc_j_put(vc_jx *x, struct vc_jbuf *b, const char *p, size_t n) {
-    char *q = room(x, b, n);
-    if (n) memcpy(q, p, n);
+    if (!n) return;
+    memcpy(room(x, b, n), p, n);
     b->n += n;
     check_output(x, b);
 }
