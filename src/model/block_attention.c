@@ -48,15 +48,16 @@ uint32_t vc_block_attention(struct vc_build *b, uint32_t src, const struct vc_la
     q = scale_q(b, rope(b, q, c->num_heads, set, "attn.q_rope"));
     k = rope(b, k, c->num_kv_heads, set, "attn.k_rope");
 
+    uint32_t group = b->net->groups.of[b->layer].group, place = b->net->groups.of[b->layer].place;
     struct vc_kv_geom geom = { c->num_kv_heads, c->head_dim, b->page_tokens };
     struct vc_dims dims = { .K = q_cols, .num_heads = c->num_heads, .num_kv_heads = c->num_kv_heads, .head_dim = c->head_dim, .page_tokens = b->page_tokens };
     struct vc_kvstore_args store = { geom };
-    vc_prog_line(b->prog, &(struct vc_line_spec){ .op = VC_OP_KVSTORE, .core = VC_ARITH_ELEMENT, .in = { k, v, vc_input(VC_INPUT_SLOTS) }, .out = { vc_kv(b->layer) },
+    vc_prog_line(b->prog, &(struct vc_line_spec){ .op = VC_OP_KVSTORE, .core = VC_ARITH_ELEMENT, .in = { k, v, vc_slots(group) }, .out = { vc_kv(group, place) },
         .args = &store, .args_bytes = sizeof store, .dims = dims, .label = vc_build_label(b, "attn.kv_store") });
 
     uint32_t out = vc_build_stream(b, q_cols, VC_SLOT_ATTN_OUT);
     struct vc_attention_args a = { .geom = geom, .num_heads = c->num_heads, .window = sliding ? c->sliding_window : 0, .scale = c->attn_scale, .softcap = c->attn_softcap };
-    vc_prog_line(b->prog, &(struct vc_line_spec){ .op = VC_OP_ATTENTION, .core = vc_build_core(b, VC_CHOICE_ATTENTION), .in = { q, vc_kv(b->layer) },
+    vc_prog_line(b->prog, &(struct vc_line_spec){ .op = VC_OP_ATTENTION, .core = vc_build_core(b, VC_CHOICE_ATTENTION), .in = { q, vc_kv(group, place) },
         .out = { vc_stream(out) }, .args = &a, .args_bytes = sizeof a, .dims = dims, .label = vc_build_label(b, "attn.out") });
 
     uint32_t y = vc_build_stream(b, c->hidden_size, VC_SLOT_LINEAR_OUT);

@@ -133,6 +133,7 @@ static vc_status open_all(struct vc_net *n, const struct vc_net_params *p, vc_er
     VC_TRY(vc_weights_bind(w, err));
     VC_TRY(open_ropes(n, err));
     VC_TRY(open_embed(n, err));
+    VC_TRY(vc_net_group_layers(n, err));
     VC_TRY(vc_net_build(n, p->max_seqs, p->page_tokens, err));
     return vc_weights_pack(w, p->progress, p->progress_arg, err);
 }
@@ -168,20 +169,20 @@ void vc_net_close(struct vc_net *n) {
     free(n);
 }
 
-static size_t layer_page_bytes(const struct vc_net *n, uint32_t page_tokens) {
+static size_t place_page_bytes(const struct vc_net *n, uint32_t page_tokens) {
     const struct vc_config *c = &n->config;
     return (size_t)2 * c->num_kv_heads * c->head_dim * page_tokens * vc_dtype_info((enum vc_dtype)n->numerics.slot[VC_SLOT_KV])->bytes;
 }
-size_t vc_net_page_bytes(const struct vc_net *n, uint32_t page_tokens) { return layer_page_bytes(n, page_tokens) * n->config.num_layers; }
+size_t vc_net_page_bytes(const struct vc_net *n, uint32_t page_tokens) { return place_page_bytes(n, page_tokens) * n->groups.places; }
 
 vc_status vc_net_set_pages(struct vc_net *n, uint32_t pages, uint32_t page_tokens, vc_err *err) {
     struct vc_kv_pool *kv = &n->kv;
-    *kv = (struct vc_kv_pool){ .dtype = (enum vc_dtype)n->numerics.slot[VC_SLOT_KV], .layers = n->config.num_layers, .pages = pages,
-                               .page_bytes = layer_page_bytes(n, page_tokens), .geom = { n->config.num_kv_heads, n->config.head_dim, page_tokens } };
-    uint64_t layer, all;
-    if (vc_ckd_mul(&layer, kv->page_bytes, pages) || vc_ckd_mul(&all, layer, kv->layers) || vc_ckd_add(&all, all, 4096))
+    *kv = (struct vc_kv_pool){ .dtype = (enum vc_dtype)n->numerics.slot[VC_SLOT_KV], .places = n->groups.places, .pages = pages,
+                               .page_bytes = place_page_bytes(n, page_tokens), .geom = { n->config.num_kv_heads, n->config.head_dim, page_tokens } };
+    uint64_t place, all;
+    if (vc_ckd_mul(&place, kv->page_bytes, pages) || vc_ckd_mul(&all, place, kv->places) || vc_ckd_add(&all, all, 4096))
         return vc_fail(err, VC_E_INVALID, "a KV cache of %u pages is too large", pages);
-    kv->layer_bytes = layer;
+    kv->place_bytes = place;
     kv->bytes = all;
     kv->base = n->dev->be->alloc(n->dev, kv->bytes, VC_MEM_SPARSE);
     if (!kv->base) return vc_fail(err, VC_E_NOMEM, "out of memory for a KV cache of %zu bytes", kv->bytes);
@@ -190,8 +191,8 @@ vc_status vc_net_set_pages(struct vc_net *n, uint32_t pages, uint32_t page_token
 }
 
 void vc_net_zero_page(struct vc_net *n, uint32_t page) {
-    for (uint32_t l = 0; l < n->kv.layers; l++)
-        n->dev->be->zero(n->dev, n->kv.base + l * n->kv.layer_bytes + page * n->kv.page_bytes, n->kv.page_bytes);
+    for (uint32_t l = 0; l < n->kv.places; l++)
+        n->dev->be->zero(n->dev, n->kv.base + l * n->kv.place_bytes + page * n->kv.page_bytes, n->kv.page_bytes);
 }
 
 /* Static tables grow to the highest position of the step; dynamic ones are made for each token of the step. */

@@ -32,6 +32,14 @@ struct vc_net_rope {
     int32_t *rows;                         /* [max_tokens]: row of the table for each token */
 };
 
+/* The layers of a model in KV groups: all layers of a group see the same keys (all, or the same window), and each group
+ * has at most `places` layers, so that a page of one pool serves any group. */
+struct vc_net_groups {
+    uint32_t num, places;
+    uint32_t *windows;                     /* [num], 0: all keys */
+    struct vc_net_place { uint32_t group, place; } *of;    /* [num_layers] */
+};
+
 struct vc_net {
     struct vc_arena arena;
     struct vc_gguf *gguf;                  /* owned; NULL for folders */
@@ -41,6 +49,7 @@ struct vc_net {
     struct vc_dev *dev;                    /* owned */
     struct vc_weights weights;
     struct vc_prog *prog;                  /* owned */
+    struct vc_net_groups groups;
     struct vc_kv_pool kv;
     struct vc_net_rope rope[2];
     float *row_scale;                      /* [max_tokens], NULL: no such op */
@@ -53,7 +62,14 @@ struct vc_net {
 
 vc_status vc_net_open(struct vc_net **out, const struct vc_net_params *p, vc_err *err);
 void vc_net_close(struct vc_net *n);
-size_t vc_net_page_bytes(const struct vc_net *n, uint32_t page_tokens);    /* of all layers */
+/* kv_groups.c */
+vc_status vc_net_group_layers(struct vc_net *n, vc_err *err);
+/* Pages that one sequence of num_tokens holds at most at a time, computed in steps of up to chunk tokens; and the tokens
+ * of the longest sequence, up to max_model_len, that so many pages hold. */
+uint64_t vc_net_seq_pages(const struct vc_net *n, uint64_t num_tokens, uint32_t page_tokens, uint32_t chunk);
+uint32_t vc_net_kv_tokens(const struct vc_net *n, uint64_t pages, uint32_t page_tokens, uint32_t chunk);
+
+size_t vc_net_page_bytes(const struct vc_net *n, uint32_t page_tokens);    /* of all places */
 vc_status vc_net_set_pages(struct vc_net *n, uint32_t pages, uint32_t page_tokens, vc_err *err);
 void vc_net_zero_page(struct vc_net *n, uint32_t page);
 

@@ -108,10 +108,11 @@ static struct vc_view array_view(const void *data, uint32_t rows, enum vc_dtype 
     return (struct vc_view){ .data = (void *)(uintptr_t)data, .stride = vc_dtype_info(dtype)->bytes, .rows = rows, .cols = 1, .dtype = dtype };
 }
 
-static struct vc_view input_view(const struct vc_batch *b, uint32_t id, uint32_t first_out, uint32_t n_out) {
+static struct vc_view input_view(const struct vc_batch *b, const struct vc_operand *o, uint32_t first_out, uint32_t n_out) {
+    uint32_t id = o->id;
     switch (id) {
         case VC_INPUT_EMBED_AT: return array_view(b->embed_at, b->n_tok, VC_I32);
-        case VC_INPUT_SLOTS: return array_view(b->slots, b->n_tok, VC_I64);
+        case VC_INPUT_SLOTS: return array_view(b->slots + o->group * b->slot_stride, b->n_tok, VC_I64);
         case VC_INPUT_OUT_ROWS: return array_view(b->out_rows + first_out, n_out, VC_I32);
         case VC_INPUT_ROW_SCALE: return array_view(b->row_scale, b->n_tok, VC_F32);
         default: break;
@@ -124,9 +125,9 @@ static struct vc_view view_of(const struct vc_prog *p, const struct vc_operand *
     switch (o->kind) {
         case VC_OPND_STREAM: return stream_view(p, o, b->n_tok, n_out);
         case VC_OPND_WEIGHT: return p->weights[o->id];
-        case VC_OPND_INPUT: return input_view(b, o->id, first_out, n_out);
+        case VC_OPND_INPUT: return input_view(b, o, first_out, n_out);
         case VC_OPND_KV:
-            return (struct vc_view){ .data = p->kv.base + o->id * p->kv.layer_bytes, .stride = p->kv.page_bytes, .rows = p->kv.pages,
+            return (struct vc_view){ .data = p->kv.base + o->id * p->kv.place_bytes, .stride = p->kv.page_bytes, .rows = p->kv.pages,
                                      .cols = (uint32_t)(p->kv.page_bytes / vc_dtype_info(p->kv.dtype)->bytes), .dtype = p->kv.dtype };
         case VC_OPND_NONE: break;
     }
@@ -141,7 +142,7 @@ static void enqueue(struct vc_prog *p, uint32_t from, uint32_t to, const struct 
         l->call.args = l->args;
         if (l->op == VC_OP_ATTENTION) {
             struct vc_attention_args *a = l->args;
-            a->seqs = b->seqs;
+            a->seqs = b->seqs + l->in[1].group * b->seq_stride;
             a->num_seqs = b->n_seqs;
         }
         p->dev->be->enqueue(p->dev, l->kernel, &l->call);

@@ -17,13 +17,15 @@ enum vc_input {
     VC_INPUT_ROPE_TABLE, VC_INPUT_ROPE_ROWS = VC_INPUT_ROPE_TABLE + 2, VC_NUM_INPUTS = VC_INPUT_ROPE_ROWS + 2
 };
 
-/* Columns [col0, col0 + cols) of a stream (cols 0: all), a weight, an input, or a layer's cache (id = layer). */
-struct vc_operand { enum vc_operand_kind kind; uint32_t id, col0, cols; };
-static inline struct vc_operand vc_stream(uint32_t id) { return (struct vc_operand){ VC_OPND_STREAM, id, 0, 0 }; }
-static inline struct vc_operand vc_columns(uint32_t id, uint32_t col0, uint32_t cols) { return (struct vc_operand){ VC_OPND_STREAM, id, col0, cols }; }
-static inline struct vc_operand vc_weight(uint32_t id) { return (struct vc_operand){ VC_OPND_WEIGHT, id, 0, 0 }; }
-static inline struct vc_operand vc_input(uint32_t id) { return (struct vc_operand){ VC_OPND_INPUT, id, 0, 0 }; }
-static inline struct vc_operand vc_kv(uint32_t layer) { return (struct vc_operand){ VC_OPND_KV, layer, 0, 0 }; }
+/* Columns [col0, col0 + cols) of a stream (cols 0: all), a weight, an input, or a layer's cache: its place in a page of its
+ * KV group. The slots of an input, and the block tables of a cache, are those of `group`. */
+struct vc_operand { enum vc_operand_kind kind; uint32_t id, col0, cols, group; };
+static inline struct vc_operand vc_stream(uint32_t id) { return (struct vc_operand){ VC_OPND_STREAM, id, 0, 0, 0 }; }
+static inline struct vc_operand vc_columns(uint32_t id, uint32_t col0, uint32_t cols) { return (struct vc_operand){ VC_OPND_STREAM, id, col0, cols, 0 }; }
+static inline struct vc_operand vc_weight(uint32_t id) { return (struct vc_operand){ VC_OPND_WEIGHT, id, 0, 0, 0 }; }
+static inline struct vc_operand vc_input(uint32_t id) { return (struct vc_operand){ VC_OPND_INPUT, id, 0, 0, 0 }; }
+static inline struct vc_operand vc_slots(uint32_t group) { return (struct vc_operand){ VC_OPND_INPUT, VC_INPUT_SLOTS, 0, 0, group }; }
+static inline struct vc_operand vc_kv(uint32_t group, uint32_t place) { return (struct vc_operand){ VC_OPND_KV, place, 0, 0, group }; }
 
 /* One line as the builder gives it. */
 struct vc_line_spec {
@@ -40,14 +42,16 @@ struct vc_line_spec {
 struct vc_batch {
     uint32_t n_tok, n_out, n_seqs;
     const int32_t *ids, *embed_at, *out_rows;      /* embed_at: a token's row in the table that the program reads */
-    const int64_t *slots;
+    const int64_t *slots;              /* of KV group g: from slots + g * slot_stride */
     const float *row_scale;
-    const struct vc_attn_seq *seqs;
+    const struct vc_attn_seq *seqs;    /* of KV group g: from seqs + g * seq_stride */
+    size_t slot_stride, seq_stride;
     struct vc_view rope_table[2], rope_rows[2];
 };
 
-/* The paged cache of all layers (layout: op/args.h): layer l at base + l * layer_bytes. */
-struct vc_kv_pool { uint8_t *base; size_t layer_bytes, page_bytes, bytes; enum vc_dtype dtype; uint32_t layers, pages; struct vc_kv_geom geom; };
+/* The paged cache (layout: op/args.h). A page belongs to one KV group at a time and holds the keys and values of each of
+ * its layers, at most `places` of them: those of place l at base + l * place_bytes + page * page_bytes. */
+struct vc_kv_pool { uint8_t *base; size_t place_bytes, page_bytes, bytes; enum vc_dtype dtype; uint32_t places, pages; struct vc_kv_geom geom; };
 
 struct vc_prog;
 /* Called after a line ran, when probes are on; view = its output. */

@@ -24,6 +24,8 @@ static vc_status open_sched(struct vc_engine *e, vc_err *err) {
     vc_sched_config_init(&c);
     c.block_size = e->params.block_size;
     c.num_blocks = e->net->kv.pages;
+    c.num_groups = e->net->groups.num;
+    c.windows = e->net->groups.windows;
     c.max_num_seqs = e->params.max_num_seqs;
     c.max_num_batched_tokens = e->params.max_num_batched_tokens;
     c.max_model_len = e->net->max_model_len;
@@ -33,13 +35,13 @@ static vc_status open_sched(struct vc_engine *e, vc_err *err) {
 }
 
 static vc_status open_arrays(struct vc_engine *e, vc_err *err) {
-    size_t T = e->params.max_num_batched_tokens, S = e->params.max_num_seqs, V = e->net->config.vocab_size;
+    size_t T = e->params.max_num_batched_tokens, S = e->params.max_num_seqs, V = e->net->config.vocab_size, G = e->net->groups.num;
     e->ids = calloc(T, sizeof *e->ids);
     e->out_rows = calloc(T, sizeof *e->out_rows);
-    e->slots = calloc(T, sizeof *e->slots);
+    e->slots = calloc(G * T, sizeof *e->slots);
     e->pos = calloc(T, sizeof *e->pos);
     e->seq_len = calloc(T, sizeof *e->seq_len);
-    e->seqs = calloc(S, sizeof *e->seqs);
+    e->seqs = calloc(G * S, sizeof *e->seqs);
     e->outs = calloc(T, sizeof *e->outs);
     e->sampled = calloc(S, sizeof *e->sampled);
     e->results = calloc(S, sizeof *e->results);
@@ -143,7 +145,7 @@ vc_status vc_engine_check(const struct vc_engine *e, const struct vc_engine_seq_
     if (p->sampling->max_tokens && p->sampling->max_tokens < *max_tokens) *max_tokens = p->sampling->max_tokens;
     if (!vc_sched_fits(e->sched, p->num_prompt, *max_tokens))
         return vc_fail(err, VC_E_TOO_LONG, "prompt: %u tokens and %u to generate do not fit the KV cache of %u tokens", p->num_prompt, *max_tokens,
-                       (e->net->kv.pages - 1) * e->params.block_size);
+                       vc_net_kv_tokens(e->net, e->net->kv.pages - 1, e->params.block_size, e->params.max_num_batched_tokens));
     return VC_OK;
 }
 

@@ -9,22 +9,23 @@ enum { KEEP_FREE_PERCENT = 15 };           /* of the memory that is available wh
 
 vc_status vc_engine_size_pool(struct vc_engine *e, bool len_given, vc_err *err) {
     struct vc_net *n = e->net;
-    uint32_t block = e->params.block_size;
-    uint64_t page = vc_net_page_bytes(n, block), per_seq = vc_div_up(n->max_model_len, block), want;
+    uint32_t block = e->params.block_size, chunk = e->params.max_num_batched_tokens;
+    uint64_t page = vc_net_page_bytes(n, block), per_seq = vc_net_seq_pages(n, n->max_model_len, block, chunk), want;
     if (vc_ckd_mul(&want, per_seq, e->params.max_num_seqs) || want > UINT32_MAX - 1) want = UINT32_MAX - 1;
     uint64_t avail = vc_mem_available(), budget = e->params.kv_bytes ? e->params.kv_bytes : avail / 100 * (100 - KEEP_FREE_PERCENT);
     uint64_t fit = budget / page, pages = want < fit ? want : fit;
     if (pages < per_seq) {
-        if (len_given || pages < 1)
+        uint32_t len = vc_net_kv_tokens(n, pages, block, chunk);
+        if (len_given || len < 1)
             return vc_fail(err, VC_E_NOMEM, "max_model_len %u needs %llu KiB of KV cache for one sequence, but only %llu KiB are available; lower max_model_len or free memory",
                            n->max_model_len, (unsigned long long)(per_seq * page >> 10), (unsigned long long)(budget >> 10));
-        uint32_t len = (uint32_t)(pages * block);
         vc_log_line(VC_LOG_WARN, "max_model_len lowered from %u to %u tokens, which is what the KV cache holds", n->max_model_len, len);
         n->max_model_len = len;
+        per_seq = vc_net_seq_pages(n, len, block, chunk);
     }
     VC_TRY(vc_net_set_pages(n, (uint32_t)pages + 1, block, err));      /* page 0 is never handed out */
     vc_log_line(VC_LOG_INFO, "KV cache: %llu pages of %u tokens in %s, %llu MiB of %llu MiB available: %.1f sequences of %u tokens",
                 (unsigned long long)pages, block, vc_dtype_name(n->kv.dtype), (unsigned long long)(pages * page >> 20), (unsigned long long)(avail >> 20),
-                (double)pages / (double)vc_div_up(n->max_model_len, block), n->max_model_len);
+                (double)pages / (double)per_seq, n->max_model_len);
     return VC_OK;
 }

@@ -60,10 +60,14 @@ vc_status vc_sched_new(struct vc_sched **out, const struct vc_sched_config *c, v
     struct vc_sched *s = calloc(1, sizeof *s);
     if (!s) return vc_fail(err, VC_E_NOMEM, "scheduler: no memory");
     s->c = *c;
-    s->c.hash_seed = NULL;   /* borrowed only for this call */
+    s->c.hash_seed = NULL;   /* borrowed only for this call, as the windows */
+    s->c.windows = NULL;
     s->waiting.policy = c->policy;
     const struct vc_kv_config k = { .block_size = c->block_size,
                                     .num_blocks = c->num_blocks,
+                                    .num_groups = c->num_groups,
+                                    .windows = c->windows,
+                                    .chunk = c->max_num_batched_tokens,
                                     .prefix_caching = c->prefix_caching,
                                     .hash_algo = c->hash_algo,
                                     .hash_seed = c->hash_seed };
@@ -110,7 +114,7 @@ bool vc_sched_fits(const struct vc_sched *s, uint32_t num_prompt, uint32_t max_t
     uint64_t total = max_tokens ? (uint64_t)num_prompt + max_tokens : s->c.max_model_len;
     if (total > s->c.max_model_len) total = s->c.max_model_len;
     if (num_prompt >= s->c.max_model_len) return false;
-    return vc_div_up(total - 1, s->c.block_size) < s->c.num_blocks;   /* the last output is never computed */
+    return vc_kv_blocks_for(s->kv, total - 1) < s->c.num_blocks;   /* the last output is never computed */
 }
 
 static bool idlist_reserve(struct idlist *l, uint64_t cap) {
@@ -133,7 +137,7 @@ vc_status vc_sched_add(struct vc_sched *s, const struct vc_seq_params *p, struct
     s->step.finished = s->reported.v;
     if (!ok) return vc_fail(err, VC_E_NOMEM, "scheduler: no memory for %llu sequences", (unsigned long long)live);
     struct vc_seq *q;
-    VC_TRY(vc_seq_new(&q, p, s->c.block_size, s->c.max_model_len, s->c.prefix_caching, err));
+    VC_TRY(vc_seq_new(&q, p, &s->c, vc_kv_groups(s->kv), err));
     q->arrival = s->arrivals++;
     vc_waitq_add(&s->waiting, q);
     *out = q;
@@ -226,7 +230,7 @@ static void schedule_running(struct vc_sched *s, struct pass *p) {
             continue;
         }
         uint32_t had = q->kv.num_blocks;
-        const struct vc_kv_need need = { .num_slots = q->num_computed + n, .num_final = q->num_tokens };
+        const struct vc_kv_need need = { .num_computed = q->num_computed, .num_slots = q->num_computed + n, .num_final = q->num_tokens };
         while (!vc_kv_allocate(s->kv, &q->kv, q->tokens, &need)) {
             struct vc_seq *v = victim(s, p, &i);
             preempt(s, v);
@@ -275,7 +279,8 @@ static void close_step(struct vc_sched *s) {
         struct vc_seq *q = it->seq;
         tokens += it->num_tokens;
         q->num_computed += it->num_tokens;
-        for (uint32_t b = it->first_new_block; b < q->kv.num_blocks; b++) s->new_blocks[blocks++] = q->kv.blocks[b];
+        for (uint32_t g = 0; g < vc_kv_groups(s->kv); g++)
+            for (uint32_t b = it->first_new_block; b < q->kv.num_blocks; b++) s->new_blocks[blocks++] = vc_kv_row(&q->kv, g)[b];
     }
     if (s->ended.n) memcpy(s->reported.v, s->ended.v, s->ended.n * sizeof *s->ended.v);
     s->reported.n = s->ended.n;

@@ -19,6 +19,8 @@ enum vc_sched_policy { VC_SCHED_FCFS, VC_SCHED_PRIORITY };
 
 struct vc_sched_config {
     uint32_t block_size, num_blocks;       /* of the KV pool, the null block included */
+    uint32_t num_groups;                   /* KV groups; 0: one of full attention */
+    const uint32_t *windows;               /* [num_groups] as in vc_kv_config; borrowed for vc_sched_new */
     uint32_t max_num_seqs;                 /* running at once */
     uint32_t max_num_batched_tokens;       /* per step */
     uint32_t max_model_len;
@@ -70,7 +72,7 @@ struct vc_seq {
     int32_t stop_token;                    /* the one of stop_ids that stopped it, else -1 (also for eos_token) */
     int32_t eos_token, priority;
     const int32_t *stop_ids; uint32_t num_stop_ids;
-    struct vc_kv_table kv;                 /* kv.blocks, kv.num_blocks */
+    struct vc_kv_table kv;                 /* vc_kv_row(&kv, group), kv.num_blocks */
     uint64_t arrival;                      /* order of addition */
     struct vc_seq *prev, *next;            /* waiting queue under FCFS */
     uint32_t at;                           /* index in the heap under priority */
@@ -83,7 +85,7 @@ struct vc_sched_item {
     struct vc_seq *seq;
     uint32_t num_computed;                 /* before this step: position of the first token */
     uint32_t num_tokens;                   /* tokens[num_computed … num_computed + num_tokens) are computed */
-    uint32_t first_new_block;              /* seq->kv.blocks from here on were handed out for this step */
+    uint32_t first_new_block;              /* every row of seq->kv from here on was handed out for this step */
     uint32_t flags;                        /* VC_ITEM_ */
     bool samples;                          /* the last token is the sequence's last: its logits give the next one */
 };

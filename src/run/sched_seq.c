@@ -30,24 +30,26 @@ static vc_status check(const struct vc_seq_params *p, uint32_t max_model_len, vc
     return VC_OK;
 }
 
-vc_status vc_seq_new(struct vc_seq **out, const struct vc_seq_params *p, uint32_t block_size,
-                     uint32_t max_model_len, bool hashes, vc_err *err) {
+vc_status vc_seq_new(struct vc_seq **out, const struct vc_seq_params *p, const struct vc_sched_config *c,
+                     uint32_t num_groups, vc_err *err) {
     *out = NULL;
-    VC_TRY(check(p, max_model_len, err));
-    uint32_t room = max_model_len - p->num_prompt;
+    VC_TRY(check(p, c->max_model_len, err));
+    uint32_t room = c->max_model_len - p->num_prompt;
     uint32_t outputs = p->max_tokens && p->max_tokens < room ? p->max_tokens : room;
-    uint32_t cap = p->num_prompt + outputs, blocks = (uint32_t)vc_div_up(cap, block_size);
+    uint32_t cap = p->num_prompt + outputs, blocks = (uint32_t)vc_div_up(cap, c->block_size);
     size_t salt_len = p->cache_salt ? strlen(p->cache_salt) + 1 : 0;
-    hashes = hashes && !(p->flags & VC_SEQ_NO_CACHE);
+    bool hashes = c->prefix_caching && !(p->flags & VC_SEQ_NO_CACHE);
 
     size_t bytes = sizeof(struct vc_seq);
     size_t o_tokens = carve(&bytes, cap * sizeof(int32_t));
-    size_t o_blocks = carve(&bytes, blocks * sizeof(uint32_t));
+    size_t o_blocks = carve(&bytes, (size_t)num_groups * blocks * sizeof(uint32_t));
+    size_t o_gone = carve(&bytes, num_groups * sizeof(uint32_t));
     size_t o_hashes = carve(&bytes, hashes ? blocks * sizeof(struct vc_block_hash) : 0);
     size_t o_stops = carve(&bytes, p->num_stop_ids * sizeof(int32_t));
     size_t o_salt = carve(&bytes, salt_len);
     char *base = malloc(bytes);
     if (!base) return vc_fail(err, VC_E_NOMEM, "request: no memory for a sequence of %u tokens", cap);
+    memset(base + o_gone, 0, num_groups * sizeof(uint32_t));
     memcpy(base + o_tokens, p->prompt, p->num_prompt * sizeof(int32_t));
     if (p->num_stop_ids) memcpy(base + o_stops, p->stop_ids, p->num_stop_ids * sizeof(int32_t));
     if (salt_len) memcpy(base + o_salt, p->cache_salt, salt_len);
@@ -68,6 +70,7 @@ vc_status vc_seq_new(struct vc_seq **out, const struct vc_seq_params *p, uint32_
         .stop_ids = (int32_t *)(void *)(base + o_stops),
         .num_stop_ids = p->num_stop_ids,
         .kv = { .blocks = (uint32_t *)(void *)(base + o_blocks),
+                .gone = (uint32_t *)(void *)(base + o_gone),
                 .cap_blocks = blocks,
                 .hashes = hashes ? (struct vc_block_hash *)(void *)(base + o_hashes) : NULL,
                 .flags = (p->flags & VC_SEQ_NO_CACHE ? VC_KV_NO_READ | VC_KV_NO_WRITE : 0u)

@@ -6,9 +6,9 @@
 
 #include "run/sched.h"
 
-/* hashes: with room for block hashes (prefix caching is on). Errors as vc_sched_add. */
-vc_status vc_seq_new(struct vc_seq **out, const struct vc_seq_params *p, uint32_t block_size,
-                     uint32_t max_model_len, bool hashes, vc_err *err);
+/* c: block_size, max_model_len, prefix_caching (then with room for block hashes). Errors as vc_sched_add. */
+vc_status vc_seq_new(struct vc_seq **out, const struct vc_seq_params *p, const struct vc_sched_config *c,
+                     uint32_t num_groups, vc_err *err);
 /* Appends an output (capacity: max_tokens outputs) and says whether it ends the sequence. */
 enum vc_finish vc_seq_append(struct vc_seq *q, int32_t token);
 

@@ -20,25 +20,37 @@ static void add_outputs(struct vc_engine *e, uint32_t item, uint32_t row0) {
     }
 }
 
+/* Item k of the step in one KV group: its block table, and the slot of each of its tokens. */
+static void add_pages(struct vc_engine *e, uint32_t k, uint32_t group, uint32_t row0) {
+    const struct vc_sched_item *it = &e->step->items[k];
+    const uint32_t *table = vc_kv_row(&it->seq->kv, group), block = e->params.block_size;
+    int64_t *slots = e->slots + (size_t)group * e->params.max_num_batched_tokens + row0;
+    e->seqs[(size_t)group * e->params.max_num_seqs + k] = (struct vc_attn_seq){ row0, it->num_tokens, it->num_computed, table };
+    for (uint32_t i = 0; i < it->num_tokens; i++) {
+        uint32_t pos = it->num_computed + i;
+        slots[i] = (int64_t)table[pos / block] * block + pos % block;
+    }
+}
+
 static void make_batch(struct vc_engine *e) {
-    uint32_t row = 0, block = e->params.block_size;
+    uint32_t row = 0;
     e->num_outs = 0;
     for (uint32_t k = 0; k < e->step->num_items; k++) {
         const struct vc_sched_item *it = &e->step->items[k];
         const struct vc_seq *s = it->seq;
-        e->seqs[k] = (struct vc_attn_seq){ row, it->num_tokens, it->num_computed, s->kv.blocks };
+        for (uint32_t g = 0; g < e->net->groups.num; g++) add_pages(e, k, g, row);
         for (uint32_t i = 0; i < it->num_tokens; i++) {
             uint32_t pos = it->num_computed + i;
             e->ids[row + i] = s->tokens[pos];
             e->pos[row + i] = pos;
             e->seq_len[row + i] = VC_MAX(s->num_prompt, pos + 1);
-            e->slots[row + i] = (int64_t)s->kv.blocks[pos / block] * block + pos % block;
         }
         add_outputs(e, k, row);
         row += it->num_tokens;
     }
     e->batch = (struct vc_net_step){ .pos = e->pos, .seq_len = e->seq_len,
-        .batch = { .n_tok = row, .n_out = e->num_outs, .n_seqs = e->step->num_items, .ids = e->ids, .slots = e->slots, .out_rows = e->out_rows, .seqs = e->seqs } };
+        .batch = { .n_tok = row, .n_out = e->num_outs, .n_seqs = e->step->num_items, .ids = e->ids, .slots = e->slots, .out_rows = e->out_rows, .seqs = e->seqs,
+                   .slot_stride = e->params.max_num_batched_tokens, .seq_stride = e->params.max_num_seqs } };
 }
 
 /* ---- rows of logits ---- */

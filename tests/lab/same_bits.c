@@ -99,7 +99,8 @@ static void open_model(struct sb_model *m, uint32_t max_len, uint64_t kv, const 
     if (sb_open(m, max_len, kv, &err) != VC_OK) fail_msg("%s, %s: %s", x->name, m->s->name, err.text);
 }
 
-/* The cache holds exactly one sequence, so that the request, which comes second, must give way. */
+/* The cache holds the request and one page per group of each neighbour: these come first and grow, so that it must give
+ * way. */
 static void preempted(const struct subject *x, const struct sb_setting *s, const struct sb_request *reqs,
                       const struct sb_result *plain, uint32_t n) {
     for (uint32_t i = 0; i < n; i++) {
@@ -108,7 +109,7 @@ static void preempted(const struct subject *x, const struct sb_setting *s, const
         struct sb_result got;
         uint32_t len = (reqs[i].len + reqs[i].out + 15) / 16 * 16;
         open_model(&probe, len, 0, x);
-        uint64_t kv = sb_kv_bytes(&probe, len);
+        uint64_t kv = sb_kv_bytes(&probe, len) + SB_CROWD * sb_kv_bytes(&probe, 16);
         vc_model_close(&probe.m);
         open_model(&m, len, kv, x);
         run(&m, &reqs[i], &got, x);
@@ -143,7 +144,8 @@ static void one_setting(const struct subject *x, const struct sb_setting *s, con
         uint32_t block = s->block ? s->block : 16;
         if (s->cache == SB_WARM && reqs[i].len > block && got.cached == 0)
             fail_msg("%s, %s, prompt of %u: the cache was not used", x->name, s->name, reqs[i].len);
-        if (s->cache == SB_HALF && reqs[i].len == 700 && (got.cached == 0 || got.cached >= 688))
+        /* Where there are windows, the pages behind them go first, and no prefix depends on these. */
+        if (s->cache == SB_HALF && reqs[i].len == 700 && (got.cached == 0 || (got.cached >= 688 && !sb_windows(&m))))
             fail_msg("%s: %u of 700 tokens came from the cache", x->name, got.cached);
     }
     vc_model_close(&m.m);

@@ -3,9 +3,11 @@
 #ifndef VC_TEST_SAME_BITS_H
 #define VC_TEST_SAME_BITS_H
 
+#include <stdbool.h>
+
 #include "vllmc.h"
 
-enum { SB_MAX_OUT = 48, SB_TOP = 3, SB_CHOICES = 2 };
+enum { SB_MAX_OUT = 48, SB_TOP = 3, SB_CHOICES = 2, SB_CROWD = 3 };   /* CROWD: neighbours of one that is preempted */
 
 enum sb_cache { SB_OFF, SB_COLD, SB_WARM, SB_HALF };
 /* A way to run a request. Zero is the plain way: alone, everything in one step, pages of 16, one thread, cache off. */
@@ -37,6 +39,7 @@ struct sb_model {
 vc_status sb_open(struct sb_model *b, uint32_t max_len, uint64_t kv_bytes, vc_err *err);
 vc_status sb_run(struct sb_model *b, const struct sb_request *r, struct sb_result *out, vc_err *err);
 /* Bytes of the cache for so many tokens. */
+bool sb_windows(const struct sb_model *b);
 uint64_t sb_kv_bytes(const struct sb_model *b, uint32_t tokens);
 
 #endif

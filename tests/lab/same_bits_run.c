@@ -8,6 +8,9 @@
 #include "api/api_int.h"
 #include "base/rng.h"
 
+/* Preempted: in small chunks, since what a chunk holds before a window is reserved at admission and free afterwards. */
+static uint32_t budget_of(const struct sb_setting *s) { return s->budget ? s->budget : s->preempt ? 32 : 4096; }
+
 vc_status sb_open(struct sb_model *b, uint32_t max_len, uint64_t kv_bytes, vc_err *err) {
     const struct sb_setting *s = b->s;
     vc_model_params p;
@@ -16,7 +19,7 @@ vc_status sb_open(struct sb_model *b, uint32_t max_len, uint64_t kv_bytes, vc_er
     p.numerics = b->numerics;
     p.max_model_len = max_len;
     p.max_num_seqs = 34;
-    p.max_num_batched_tokens = s->budget ? s->budget : 4096;
+    p.max_num_batched_tokens = budget_of(s);
     p.block_size = s->block ? s->block : 16;
     p.threads = s->threads ? s->threads : 1;
     p.enable_prefix_caching = s->cache != SB_OFF;
@@ -31,10 +34,12 @@ vc_status sb_open(struct sb_model *b, uint32_t max_len, uint64_t kv_bytes, vc_er
     return VC_OK;
 }
 
+bool sb_windows(const struct sb_model *b) { return vc_engine_net(vc_model_engine(b->m))->groups.num > 1; }
+
 uint64_t sb_kv_bytes(const struct sb_model *b, uint32_t tokens) {
     const struct vc_net *n = vc_engine_net(vc_model_engine(b->m));
     uint32_t page = n->kv.geom.page_tokens;
-    return (uint64_t)((tokens + page - 1) / page) * vc_net_page_bytes(n, page);
+    return vc_net_seq_pages(n, tokens, page, budget_of(b->s)) * vc_net_page_bytes(n, page);
 }
 
 /* Prompt `which` of length len: the same ids in every setting; 0 is the request, others its neighbours. */
@@ -94,7 +99,7 @@ static vc_status neighbour(struct sb_model *b, const struct sb_request *r, uint3
 static vc_status once(struct sb_model *b, const struct sb_request *r, struct sb_result *out, vc_err *err) {
     uint64_t id = 0;
     memset(out, 0, sizeof *out);
-    uint32_t before = b->s->preempt ? 1 : b->s->before, all = b->s->preempt ? 1 : b->s->neighbours;
+    uint32_t before = b->s->preempt ? SB_CROWD : b->s->before, all = b->s->preempt ? SB_CROWD : b->s->neighbours;
     for (uint32_t i = 1; i <= before; i++) VC_TRY(neighbour(b, r, i, err));
     VC_TRY(submit(b, 0, r->len, r->seeded, r->out, SB_CHOICES, &id, err));
     for (uint32_t i = before + 1; i <= all; i++) VC_TRY(neighbour(b, r, i, err));

@@ -18,10 +18,12 @@ void *__wrap_malloc(size_t n) { allocations++; return __real_malloc(n); }
 void *__wrap_calloc(size_t n, size_t m) { allocations++; return __real_calloc(n, m); }
 void *__wrap_realloc(void *p, size_t n) { allocations++; return __real_realloc(p, n); }
 
-static struct vc_sched *make(uint32_t num_blocks, enum vc_sched_policy policy) {
+static struct vc_sched *make_groups(uint32_t num_blocks, enum vc_sched_policy policy, const uint32_t *windows, uint32_t n) {
     struct vc_sched_config c;
     vc_sched_config_init(&c);
     c.num_blocks = num_blocks;
+    c.num_groups = n;
+    c.windows = windows;
     c.max_model_len = 1024;
     c.max_num_seqs = 16;
     c.max_num_batched_tokens = 256;
@@ -31,6 +33,7 @@ static struct vc_sched *make(uint32_t num_blocks, enum vc_sched_policy policy) {
     if (vc_sched_new(&s, &c, &err)) fail_msg("%s", err.text);
     return s;
 }
+static struct vc_sched *make(uint32_t num_blocks, enum vc_sched_policy policy) { return make_groups(num_blocks, policy, NULL, 0); }
 
 static struct vc_seq *add(struct vc_sched *s, uint32_t n, uint32_t max_tokens, uint32_t flags) {
     int32_t p[1024];
@@ -212,13 +215,58 @@ static void preempted_budget(void **state) {
     vc_sched_del(s);
 }
 
+/* ---- KV groups ---- */
+
+/* One group of full attention and one whose tokens see 40 keys, in blocks of 16. */
+static void windows_free(void **state) {
+    (void)state;
+    const uint32_t windows[2] = { 0, 40 };
+    struct vc_sched *s = make_groups(65, VC_SCHED_FCFS, windows, 2);
+    struct vc_seq *q = add(s, 100, 40, 0);
+    struct vc_sched_stats st;
+    step(s);
+    vc_sched_get_stats(s, &st);
+    assert_int_equal(st.free_blocks, 64 - 7 - 7);          /* the whole prompt in one step: nothing behind a window yet */
+    step(s);                                               /* position 100 sees keys from 61 on: blocks 3 … 6 */
+    vc_sched_get_stats(s, &st);
+    assert_int_equal(st.free_blocks, 64 - 7 - 4);
+    for (uint32_t b = 0; b < 7; b++) {
+        assert_int_not_equal(vc_kv_row(&q->kv, 0)[b], 0);
+        assert_int_equal(vc_kv_row(&q->kv, 1)[b] == 0, b < 3);
+    }
+    while (q->state != VC_SEQ_FINISHED) step(s);
+    vc_seq_del(q);
+    vc_sched_get_stats(s, &st);
+    assert_int_equal(st.free_blocks, 64);
+    /* What is behind the window is still found while nobody took its block; a hit then holds the window only. */
+    q = add(s, 100, 2, 0);
+    step(s);
+    assert_int_equal(q->num_cached, 96);
+    for (uint32_t b = 0; b < 6; b++) assert_int_equal(vc_kv_row(&q->kv, 1)[b] == 0, b < 3);    /* keys from 57 on */
+    vc_sched_get_stats(s, &st);
+    assert_int_equal(st.free_blocks, 64 - 7 - 4);
+    assert_true(vc_sched_finish(s, q, VC_FINISH_ERROR));   /* takes all its blocks from the cache, given back or not */
+    vc_seq_del(q);
+    q = add(s, 100, 2, 0);
+    step(s);
+    assert_int_equal(q->num_cached, 0);
+    assert_true(vc_sched_finish(s, q, VC_FINISH_ABORT));
+    vc_seq_del(q);
+    /* 16 of 64 blocks suffice where the window's group holds 40 + 256 tokens at most; 61 are the full group's. */
+    assert_true(vc_sched_fits(s, 700, 1));
+    assert_false(vc_sched_fits(s, 720, 1));
+    vc_sched_del(s);
+}
+
 /* ---- random run ---- */
-enum { SEQS = 40, BLOCKS = 40, SIZE = 16, STEPS = 4000 };
+enum { SEQS = 40, BLOCKS = 40, MAX_BLOCKS = 80, SIZE = 16, STEPS = 4000 };
 struct world {
-    uint64_t slot[BLOCKS][SIZE];     /* what the model wrote: hash of all tokens up to there; 0 after zeroing */
+    uint64_t slot[MAX_BLOCKS][SIZE];  /* what the model wrote: hash of all tokens up to there; 0 after zeroing */
+    const uint32_t *windows;
+    uint32_t groups;
     struct vc_seq *live[SEQS];
     uint64_t rng;
-    unsigned preempted, resumed, shared, ended;
+    unsigned preempted, resumed, shared, ended, gone;
 };
 
 static uint64_t prefix_hash(const struct vc_seq *q, uint32_t n) {
@@ -253,11 +301,12 @@ static void world_model(struct world *w, const struct vc_sched_step *st, int32_t
         assert_true(it->num_tokens > 0 && it->seq->num_computed == it->num_computed + it->num_tokens);
         assert_true(it->seq->num_computed <= it->seq->num_tokens
                     && it->seq->kv.num_blocks * SIZE >= it->seq->num_computed);
-        for (uint32_t k = it->num_computed; k < it->seq->num_computed; k++) {
-            uint64_t *slot = &w->slot[it->seq->kv.blocks[k / SIZE]][k % SIZE];
-            assert_int_equal(*slot, 0);                       /* nobody else wrote here */
-            *slot = prefix_hash(it->seq, k + 1);
-        }
+        for (uint32_t g = 0; g < w->groups; g++)
+            for (uint32_t k = it->num_computed; k < it->seq->num_computed; k++) {
+                uint64_t *slot = &w->slot[vc_kv_row(&it->seq->kv, g)[k / SIZE]][k % SIZE];
+                assert_int_equal(*slot, 0);                   /* nobody else wrote here */
+                *slot = prefix_hash(it->seq, k + 1) + g;
+            }
         tokens += it->num_tokens;
         w->resumed += (it->flags & VC_ITEM_RESUMED) != 0;
         w->shared += (it->flags & VC_ITEM_NEW) && it->num_computed;
@@ -265,9 +314,15 @@ static void world_model(struct world *w, const struct vc_sched_step *st, int32_t
     assert_true(tokens == st->num_tokens && tokens <= 256);
     for (uint32_t i = 0; i < st->num_items; i++) {
         const struct vc_seq *q = st->items[i].seq;
-        for (uint32_t k = 0; k < q->num_computed; k++) {
-            assert_int_not_equal(q->kv.blocks[k / SIZE], 0);
-            assert_true(w->slot[q->kv.blocks[k / SIZE]][k % SIZE] == prefix_hash(q, k + 1));
+        for (uint32_t g = 0; g < w->groups; g++) {
+            const uint32_t *row = vc_kv_row(&q->kv, g), window = w->windows ? w->windows[g] : 0, first = st->items[i].num_computed;
+            uint32_t lo = window && first + 1 > window ? first + 1 - window : 0;
+            for (uint32_t k = lo; k < q->num_computed; k++) {
+                assert_int_not_equal(row[k / SIZE], 0);
+                assert_true(w->slot[row[k / SIZE]][k % SIZE] == prefix_hash(q, k + 1) + g);
+            }
+            for (uint32_t b = 0; b < lo / SIZE; b++) assert_int_equal(row[b], 0);
+            w->gone += lo / SIZE;
         }
         tok[i] = st->items[i].samples ? (vc_rng_below(&w->rng, 40) == 0 ? 1 + (int32_t)vc_rng_below(&w->rng, 2) : 0)
                                       : -1;
@@ -281,11 +336,13 @@ static void drop(struct world *w, struct vc_seq *q) {
     vc_seq_del(q);
 }
 
-static void random_run(enum vc_sched_policy policy) {
+static void random_run(enum vc_sched_policy policy, uint32_t blocks, const uint32_t *windows, uint32_t groups) {
     static struct world w;
     memset(&w, 0, sizeof w);
     w.rng = 99 + policy;
-    struct vc_sched *s = make(BLOCKS, policy);
+    w.windows = windows;
+    w.groups = windows ? groups : 1;
+    struct vc_sched *s = make_groups(blocks, policy, windows, groups);
     for (uint32_t t = 0; t < STEPS || !vc_sched_idle(s); t++) {
         uint32_t at = vc_rng_below(&w.rng, SEQS);
         if (!w.live[at] && t < STEPS) {
@@ -305,22 +362,31 @@ static void random_run(enum vc_sched_policy policy) {
     }
     struct vc_sched_stats st;
     vc_sched_get_stats(s, &st);
-    assert_int_equal(st.free_blocks, BLOCKS - 1);
+    assert_int_equal(st.free_blocks, blocks - 1);
     assert_int_equal(st.preemptions, w.preempted);
-    printf("%s: %u ended, %u preempted, %u resumed, %u found a prefix\n", policy ? "priority" : "fcfs", w.ended,
-           w.preempted, w.resumed, w.shared);
-    assert_true(w.ended > 300 && w.preempted > 100 && w.resumed > 50 && w.shared > 50);
+    printf("%s, %u groups: %u ended, %u preempted, %u resumed, %u found a prefix, %u blocks behind windows\n",
+           policy ? "priority" : "fcfs", w.groups, w.ended, w.preempted, w.resumed, w.shared, w.gone);
+    assert_true(!windows || w.gone > 1000);
+    bool roomy = windows && windows[0];            /* without a full group little is held, so few give way */
+    assert_true(w.ended > 300 && w.preempted > (roomy ? 10 : 100) && w.resumed > (roomy ? 10 : 50) && w.shared > 50);
     assert_true(vc_sched_reset_prefix_cache(s));
     vc_sched_del(s);
 }
 
 static void random_fcfs(void **state) {
     (void)state;
-    random_run(VC_SCHED_FCFS);
+    random_run(VC_SCHED_FCFS, BLOCKS, NULL, 0);
 }
 static void random_priority(void **state) {
     (void)state;
-    random_run(VC_SCHED_PRIORITY);
+    random_run(VC_SCHED_PRIORITY, BLOCKS, NULL, 0);
+}
+static void random_windows(void **state) {
+    (void)state;
+    static const uint32_t mixed[4] = { 0, 50, 20, 20 }, only[2] = { 33, 17 };
+    random_run(VC_SCHED_FCFS, MAX_BLOCKS, mixed, 4);
+    random_run(VC_SCHED_PRIORITY, MAX_BLOCKS, mixed, 4);
+    random_run(VC_SCHED_FCFS, 31, only, 2);
 }
 
 int main(void) {
@@ -330,6 +396,8 @@ int main(void) {
                                         cmocka_unit_test(threshold_alone),
                                         cmocka_unit_test(watermark_beside_others),
                                         cmocka_unit_test(preempted_budget),
+                                        cmocka_unit_test(windows_free),
+                                        cmocka_unit_test(random_windows),
                                         cmocka_unit_test(random_fcfs),
                                         cmocka_unit_test(random_priority) };
     return cmocka_run_group_tests(tests, NULL, NULL);
