@@ -205,6 +205,7 @@ struct vc_grammar_vocab {
     uint32_t *same;                     /* next id with the same bytes */
     uint64_t *cover;                    /* groups of the bytes below each node */
     uint32_t *first, *order;            /* tokens in the order of nodes; how many stand before each node */
+    uint16_t *leads;                    /* of each in that order: its bytes that begin a character */
     uint32_t *all;                      /* mask of all of them */
     int32_t *eos; size_t n_eos;
     pthread_mutex_t lock;               /* lexemes */

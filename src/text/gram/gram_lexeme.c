@@ -10,7 +10,7 @@
 
 #include "text/gram/gram_int.h"
 
-enum { MAX_ROWS_KEPT = 64 };
+enum { MAX_ROWS_KEPT = 64, MAX_CANDS = 32768 };
 
 struct info { uint16_t need, lo, hi; bool known, exit, bad; };
 struct look {
@@ -19,7 +19,7 @@ struct look {
     struct vc_grammar *r;
     uint32_t body;              /* first state of the body */
     uint32_t *conf;             /* config per level */
-    uint16_t *rounds;           /* complete rounds per level, unless exact */
+    uint16_t *rounds, *leads;   /* complete rounds per level, unless exact; bytes that begin a character */
     bool exact, unclear;        /* unclear: a config is at a border of rounds and inside one */
     struct info *infos;         /* per config */
     size_t n_infos, cap_infos;
@@ -65,7 +65,7 @@ static bool candidate(struct look *k, uint32_t node, uint32_t parent) {
     const struct info *x = info_of(k, parent);
     if (!x) return false;
     if (!x->exit) return true;
-    if (x->bad) k->l->unusable = true;
+    if (x->bad || k->l->n_cands >= MAX_CANDS) k->l->unusable = true;
     if (!VC_GRAM_ROOM(k->l->cands, k->l->n_cands, k->l->cap_cands)) return false;
     const uint16_t m = (uint16_t)(k->rounds[k->v->level[node] - 1] + 1);
     k->l->cands[k->l->n_cands++] = k->exact ? (struct vc_cand){ node, x->lo, x->hi } : (struct vc_cand){ node, m, m };
@@ -78,7 +78,7 @@ static bool walk(struct look *k) {
     for (unsigned b = 0; b < 256; b++) follow |= k->l->follow[b / 64] >> b % 64 & 1 ? vc_byte_group(b) : 0;
     const bool counted = k->l->counted;
     k->conf[0] = k->r->initial;
-    k->rounds[0] = 0;
+    k->rounds[0] = k->leads[0] = 0;
     for (uint32_t i = 1; i < v->n_nodes && !k->l->unusable;) {
         uint8_t b = v->byte[i];
         uint32_t level = v->level[i], parent = k->conf[level - 1];
@@ -92,9 +92,12 @@ static bool walk(struct look *k) {
         }
         k->conf[level] = c;
         k->rounds[level] = (uint16_t)(k->rounds[level - 1] + (c == k->r->initial));
-        /* Without counts, a subtree that stays in the loop and has no place to leave it is taken as a whole. */
-        if (!counted && v->end[i] - i > 16 && !(v->cover[i] & (follow | GC_BROKEN)) && !(v->cover[i] & ~vc_conf_loops(k->r, c))) {
-            for (uint32_t t = v->first[i]; t < v->first[v->end[i]]; t++) k->need[v->order[t]] = 0;
+        k->leads[level] = (uint16_t)(k->leads[level - 1] + ((b & 0xC0) != 0x80));
+        /* A subtree that stays in the loop and has no place to leave it is taken as a whole; each of its characters is a round. */
+        if (v->end[i] - i > 16 && !(v->cover[i] & (follow | GC_BROKEN)) && (!counted || (!k->exact && c == k->r->initial)) &&
+            !(v->cover[i] & ~vc_conf_loops(k->r, c))) {
+            uint32_t base = (uint32_t)k->rounds[level] + UINT16_MAX - k->leads[level];      /* rounds - leads - 1, modulo 2^16 */
+            for (uint32_t t = v->first[i]; t < v->first[v->end[i]]; t++) k->need[v->order[t]] = counted ? (uint16_t)(base + v->leads[t]) : 0;
             i = v->end[i];
             continue;
         }
@@ -168,6 +171,7 @@ static vc_status alone(struct vc_grammar *r, struct vc_gram *g, vc_gram_node bod
 static void look_free(struct look *k) {
     free(k->conf);
     free(k->rounds);
+    free(k->leads);
     free(k->need);
     free(k->infos);
     if (k->r) {
@@ -185,7 +189,8 @@ static bool analysed(struct look *k) {
     k->conf = malloc(((size_t)k->v->depth + 2) * sizeof *k->conf);
     k->need = malloc(((size_t)k->v->size + 1) * sizeof *k->need);
     k->rounds = malloc(((size_t)k->v->depth + 2) * sizeof *k->rounds);
-    if (!k->conf || !k->need || !k->rounds) return false;
+    k->leads = malloc(((size_t)k->v->depth + 2) * sizeof *k->leads);
+    if (!k->conf || !k->need || !k->rounds || !k->leads) return false;
     memset(k->need, 0xFF, ((size_t)k->v->size + 1) * sizeof *k->need);
     if (!walk(k)) {
         k->l->unusable = true;         /* its own budgets: walk it in its place then */

@@ -197,13 +197,29 @@ static uint32_t rest_of(struct vc_grammar *r, uint32_t conf) {
     return rest;
 }
 
+/* Does the config allow most tokens: it, or what follows it on most bytes, stays what it is on most characters? */
+static bool permissive(struct vc_grammar *r, uint32_t conf) {
+    enum { MANY_GROUPS = 20, MANY_BYTES = 64 };
+    uint32_t good = GC_NONE, bytes = 0;
+    for (unsigned k = 0; k < r->n_cls; k++) {
+        uint32_t to = vc_conf_next(r, conf, k);
+        if (to == GC_NONE || to == GC_DEAD) continue;
+        if (to != good) {
+            unsigned groups = 0;
+            for (uint64_t g = vc_conf_loops(r, to); g; g &= g - 1) groups++;
+            if (groups < MANY_GROUPS) continue;
+            good = to;
+        }
+        bytes += r->width[k];
+    }
+    return bytes >= MANY_BYTES;
+}
+
 static bool fill(struct fill *f, uint32_t conf) {
-    enum { MANY_GROUPS = 20 };
     uint32_t rest = rest_of(f->r, conf);
     if (rest == GC_NONE) return false;
-    unsigned groups = 0;
-    for (uint64_t g = f->r->confs[rest].n ? vc_conf_loops(f->r, rest) : 0; g; g &= g - 1) groups++;
-    if (!(groups >= MANY_GROUPS ? walk_away(f, rest) : walk_all(f, rest))) return false;
+    bool most = f->r->confs[rest].n && permissive(f->r, rest);
+    if (!(most ? walk_away(f, rest) : walk_all(f, rest))) return false;
     for (uint32_t i = 0; i < f->r->confs[conf].n; i++) {
         struct gitem it = f->r->items[f->r->confs[conf].off + i];
         if (f->r->states[it.state].lex && !loop_item(f, it)) return false;

@@ -71,11 +71,14 @@ static bool covers(struct vc_grammar_vocab *v) {
     v->cover = calloc(v->n_nodes, sizeof *v->cover);
     v->first = malloc(((size_t)v->n_nodes + 1) * sizeof *v->first);
     v->order = malloc(((size_t)v->size + 1) * sizeof *v->order);
+    v->leads = malloc(((size_t)v->size + 1) * sizeof *v->leads);
     v->all = calloc((size_t)v->words + 1, sizeof *v->all);
-    bool ok = up && v->cover && v->first && v->order && v->all;
+    bool ok = up && v->cover && v->first && v->order && v->leads && v->all;
     for (uint32_t i = 0; ok && i < v->n_nodes; i++) {
         v->first[i] = at;
         for (uint32_t t = v->tok[i]; t != VC_NO_TOKEN; t = v->same[t]) {
+            v->leads[at] = 0;
+            for (uint32_t k = v->off[t]; k < v->off[t + 1]; k++) v->leads[at] = (uint16_t)(v->leads[at] + ((v->blob[k] & 0xC0) != 0x80));
             v->order[at++] = t;
             v->all[t / 32] |= 1u << t % 32;
         }
@@ -127,6 +130,7 @@ void vc_grammar_vocab_del(struct vc_grammar_vocab *v) {
     free(v->cover);
     free(v->first);
     free(v->order);
+    free(v->leads);
     free(v->all);
     free(v->eos);
     free(v);
