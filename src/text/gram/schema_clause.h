@@ -44,7 +44,7 @@ struct vc_clause {
 struct vc_goal {
     uint32_t *lit, n;                        /* ascending */
     uint64_t hash;
-    bool expanded, queued, checking;
+    bool expanded, expanding, checking;
     signed char empty;                       /* -1 not known, 0 not provably, 1 no value exists */
     vc_gram_node node;                       /* 0: none yet */
     struct vc_clause *clauses;
@@ -73,6 +73,8 @@ struct vc_lits { uint32_t *v, n, cap; };
 bool vc_lits_add(struct vc_schema_cx *cx, struct vc_lits *l, uint32_t lit);
 /* Can no value fulfil goal? False when that is not known. */
 vc_status vc_schema_empty(struct vc_schema_cx *cx, struct vc_goal *goal, bool *empty);
+/* The same for values of the kinds in mask alone. */
+vc_status vc_schema_empty_of(struct vc_schema_cx *cx, struct vc_goal *goal, unsigned mask, bool *empty);
 vc_status vc_schema_clause_empty(struct vc_schema_cx *cx, const struct vc_goal *goal, const struct vc_clause *c, bool *empty);
 
 /* schema_expand.c: sets goal->clauses. */

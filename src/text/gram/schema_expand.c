@@ -101,6 +101,19 @@ static bool not_value(struct vc_schema_cx *cx, struct vc_clause *c, const struct
     }
 }
 
+/* Does what is in already exclude node, so that its negation asks for nothing? Schemas that are choices themselves are
+ * left out of what is in: they would be expanded again. */
+static vc_status excluded(struct vc_schema_cx *cx, const struct vc_partial *p, uint32_t node, bool *yes) {
+    struct vc_lits l = { NULL, 0, 0 };
+    bool ok = vc_lits_add(cx, &l, VC_LIT(node));
+    for (const struct vc_cell *s = p->seen; s && ok; s = s->next) {
+        const struct vc_schema_node *n = &cx->doc->node[s->id >> 1];
+        if (!(s->id & 1) && !n->any.n && !n->one.n && !n->if_ && !n->not_ && !n->all.n && !n->target) ok = vc_lits_add(cx, &l, s->id);
+    }
+    struct vc_goal *goal = ok ? vc_schema_goal(cx, l.v, l.n) : NULL;
+    return vc_schema_empty_of(cx, goal, p->c.types, yes);
+}
+
 static vc_status literal(struct vc_schema_cx *cx, struct vc_partial *p, uint32_t lit) {
     for (const struct vc_cell *s = p->seen; s; s = s->next) {
         if (s->id == lit) return VC_OK;
@@ -110,6 +123,11 @@ static vc_status literal(struct vc_schema_cx *cx, struct vc_partial *p, uint32_t
         }
     }
     if (!vc_cell_add(cx, &p->seen, (struct vc_cell){ .id = lit })) return vc_schema_memory(cx);
+    if (lit & 1) {
+        bool yes;
+        VC_TRY(excluded(cx, p, lit >> 1, &yes));
+        if (yes) return VC_OK;
+    }
     return lit & 1 ? vc_schema_negate(cx, p, lit >> 1) : vc_schema_assert(cx, p, lit >> 1);
 }
 
@@ -179,10 +197,41 @@ static void settle(const struct vc_schema_cx *cx, struct vc_clause *c) {
     if (clash) c->types &= ~(unsigned)VC_ST_OBJECT;
 }
 
+/* Is f in p already? */
+static bool known(const struct vc_partial *p, const struct vc_fact *f) {
+    const struct vc_cell *l = NULL;
+    switch (f->kind) {
+    case VC_FACT_TYPES: return !(p->c.types & ~f->v.a);
+    case VC_FACT_REQUIRED: return vc_cell_has_text(p->c.required, f->v.text);
+    case VC_FACT_ABSENT: return vc_cell_has_text(p->c.absent, f->v.text);
+    case VC_FACT_LIT:
+        for (l = p->seen; l && l->id != f->v.id; l = l->next) continue;
+        return l != NULL;
+    case VC_FACT_PROPERTY:
+        for (l = p->c.props; l && (l->id != f->v.id || !vc_str_eq(l->text, f->v.text)); l = l->next) continue;
+        return l != NULL;
+    default: return false;
+    }
+}
+
+static bool fulfilled(const struct vc_partial *p, const struct vc_choice *choice) {
+    for (const struct vc_option *o = choice->options; o; o = o->next) {
+        const struct vc_fact *f = o->facts;
+        while (f && known(p, f)) f = f->next;
+        if (!f) return true;
+    }
+    return false;
+}
+
 /* Takes the next choice of p: a copy of p for each option goes on the stack (the first option on top). */
 static vc_status branch(struct vc_schema_cx *cx, struct vc_partial *p, struct vc_partial **stack) {
     const struct vc_choice *choice = p->choices;
     p->choices = choice->next;
+    if (fulfilled(p, choice)) {
+        p->next = *stack;
+        *stack = p;
+        return VC_OK;
+    }
     for (const struct vc_option *o = choice->options; o; o = o->next) {
         struct vc_partial *q = VC_NEW(&cx->arena, struct vc_partial);
         if (!q || ++cx->num_clauses > CLAUSES_MAX) return vc_schema_fail(cx->doc, VC_E_INVALID, 0, VC_KW_NONE,
@@ -211,6 +260,7 @@ vc_status vc_schema_expand(struct vc_schema_cx *cx, struct vc_goal *goal) {
     struct vc_clause **end = &goal->clauses;
     struct vc_partial *stack = VC_NEW(&cx->arena, struct vc_partial);
     if (!stack) return vc_schema_memory(cx);
+    goal->expanding = true;
     stack->c = (struct vc_clause){ .types = VC_ST_ALL, .max_len = UINT32_MAX, .max_items = UINT32_MAX, .max_props = UINT32_MAX };
     for (uint32_t i = goal->n; i-- > 0;)
         if (!vc_fact_add(cx, &stack->todo, VC_FACT_LIT, (struct vc_cell){ .id = goal->lit[i] })) return vc_schema_memory(cx);
@@ -232,6 +282,7 @@ vc_status vc_schema_expand(struct vc_schema_cx *cx, struct vc_goal *goal) {
         end = &c->next;
     }
     goal->expanded = true;
+    goal->expanding = false;
     return VC_OK;
 }
 

@@ -105,9 +105,10 @@ static vc_status values_empty(struct vc_schema_cx *cx, const struct vc_goal *goa
     return VC_OK;
 }
 
-vc_status vc_schema_clause_empty(struct vc_schema_cx *cx, const struct vc_goal *goal, const struct vc_clause *c, bool *empty) {
+/* Of the kinds within mask. */
+static vc_status masked_empty(struct vc_schema_cx *cx, const struct vc_goal *goal, const struct vc_clause *c, unsigned mask, bool *empty) {
     if (c->values) return values_empty(cx, goal, c, empty);
-    unsigned types = c->types;
+    unsigned types = c->types & mask;
     bool none = false;
     if (types & VC_ST_STRING) {
         VC_TRY(vc_schema_string_empty(cx, c, &none));
@@ -125,27 +126,33 @@ vc_status vc_schema_clause_empty(struct vc_schema_cx *cx, const struct vc_goal *
     return VC_OK;
 }
 
-vc_status vc_schema_empty(struct vc_schema_cx *cx, struct vc_goal *goal, bool *empty) {
+vc_status vc_schema_clause_empty(struct vc_schema_cx *cx, const struct vc_goal *goal, const struct vc_clause *c, bool *empty) {
+    return masked_empty(cx, goal, c, VC_ST_ALL, empty);
+}
+
+vc_status vc_schema_empty_of(struct vc_schema_cx *cx, struct vc_goal *goal, unsigned mask, bool *empty) {
     *empty = false;
     if (!goal) return vc_schema_memory(cx);
-    if (goal->empty >= 0) {
+    if (goal->empty == 1 || (goal->empty == 0 && mask == VC_ST_ALL)) {
         *empty = goal->empty;
         return VC_OK;
     }
-    if (goal->checking || cx->depth >= EMPTY_DEPTH) return VC_OK;
+    if (goal->checking || goal->expanding || cx->depth >= EMPTY_DEPTH) return VC_OK;
     goal->checking = true;
     cx->depth++;
     bool all = true;
     vc_status s = vc_schema_expand(cx, goal);
     for (const struct vc_clause *c = goal->clauses; s == VC_OK && c && all; c = c->next) {
         bool none = false;
-        s = vc_schema_clause_empty(cx, goal, c, &none);
+        s = masked_empty(cx, goal, c, mask, &none);
         all = all && none;
     }
     cx->depth--;
     goal->checking = false;
     if (s != VC_OK) return s;
-    if (all || !cx->depth) goal->empty = all;    /* a "no" may be the depth's */
+    if (mask == VC_ST_ALL && (all || !cx->depth)) goal->empty = all;    /* a "no" may be the depth's */
     *empty = all;
     return VC_OK;
 }
+
+vc_status vc_schema_empty(struct vc_schema_cx *cx, struct vc_goal *goal, bool *empty) { return vc_schema_empty_of(cx, goal, VC_ST_ALL, empty); }
