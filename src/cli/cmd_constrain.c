@@ -47,7 +47,9 @@ static int specification(const struct cli_opts *o, enum vc_grammar_kind *kind, s
         for (size_t i = 0; i < o->choice.n; i++) vc_jo_str(&w, o->choice.v[i]);
         vc_jo_end_arr(&w);
     }
-    if (given != 1) return cli_usage(o, "%s", given ? "more than one specification is given" : "needs a specification, such as --schema FILE");
+    if (given != 1)
+        return cli_usage(
+            o, "%s", given ? "more than one specification is given" : "needs a specification, such as --schema FILE");
     return CLI_OK;
 }
 
@@ -92,18 +94,25 @@ static void possible(struct vc_buf *b, struct vc_matcher *m) {
                 break;
             }
             if (c > 32 && c < 127) vc_buf_printf(b, " %c", c);
-            else vc_buf_adds(b, c == ' ' ? " space" : c == '\n' ? " newline" : c == '\t' ? " tab" : c == '\r' ? " return" : " control");
+            else
+                vc_buf_adds(b, c == ' '    ? " space"
+                               : c == '\n' ? " newline"
+                               : c == '\t' ? " tab"
+                               : c == '\r' ? " return"
+                                           : " control");
         }
     }
     if (end) vc_buf_adds(b, n ? ", or the end" : " the end");
     else if (!n) vc_buf_adds(b, " nothing of ASCII");
 }
 
-static vc_status tokens(struct vc_buf *b, struct vc_matcher *m, struct vc_grammar_vocab *v, const struct vc_tokenizer *t, vc_err *err) {
+static vc_status tokens(struct vc_buf *b, struct vc_matcher *m, struct vc_grammar_vocab *v,
+                        const struct vc_tokenizer *t, vc_err *err) {
     struct constrain_mask mask;
     vc_status s = constrain_mask(m, v, vc_tok_eos(t), &mask, err);
     if (s == VC_OK) {
-        vc_buf_printf(b, "%s%zu of %u tokens may come next:%s", cli_style(CLI_DIM), mask.allowed, vc_grammar_vocab_size(v), cli_style(CLI_PLAIN));
+        vc_buf_printf(b, "%s%zu of %u tokens may come next:%s", cli_style(CLI_DIM), mask.allowed,
+                      vc_grammar_vocab_size(v), cli_style(CLI_PLAIN));
         size_t shown = 0;
         for (uint32_t i = 0; i < vc_grammar_vocab_size(v) && shown < 12; i++) {
             struct vc_buf piece = { 0 };
@@ -122,7 +131,8 @@ static vc_status tokens(struct vc_buf *b, struct vc_matcher *m, struct vc_gramma
     return s;
 }
 
-static int judge(struct vc_grammar *g, struct vc_grammar_vocab *v, const struct vc_tokenizer *t, const struct vc_buf *text) {
+static int judge(struct vc_grammar *g, struct vc_grammar_vocab *v, const struct vc_tokenizer *t,
+                 const struct vc_buf *text) {
     struct vc_matcher *m = NULL;
     struct vc_buf b = { 0 };
     vc_err err = VC_ERR_INIT;
@@ -137,7 +147,8 @@ static int judge(struct vc_grammar *g, struct vc_grammar_vocab *v, const struct 
     } else {
         bool cut = at == text->n;
         caret(&b, p, text->n, at);
-        vc_buf_printf(&b, " %s%s%s at byte %zu\n", cli_style(CLI_BOLD), cut ? "incomplete" : "not allowed", cli_style(CLI_PLAIN), at);
+        vc_buf_printf(&b, " %s%s%s at byte %zu\n", cli_style(CLI_BOLD), cut ? "incomplete" : "not allowed",
+                      cli_style(CLI_PLAIN), at);
         vc_buf_adds(&b, "possible here:");
         possible(&b, m);
         vc_buf_addc(&b, '\n');
@@ -160,7 +171,8 @@ static int plain(const struct cli_opts *o, int whitespace, struct vc_grammar_voc
     vc_err err = VC_ERR_INIT;
     const char *file = o->file ? o->file : !o->num_args || !strcmp(o->arg[0], "-") ? "-" : NULL;
     int code = specification(o, &kind, &spec, &err);
-    if (code == CLI_OK && vc_grammar_compile(&g, kind, spec.p ? spec.p : "", spec.n, &opt, NULL, &err)) code = cli_fail_err(&err);
+    if (code == CLI_OK && vc_grammar_compile(&g, kind, spec.p ? spec.p : "", spec.n, &opt, NULL, &err))
+        code = cli_fail_err(&err);
     if (code == CLI_OK && !file) vc_buf_adds(&text, o->arg[0]);
     else if (code == CLI_OK && cli_read_file(file, &text, &err)) code = cli_fail_err(&err);
     if (file && text.n && text.p[text.n - 1] == '\n') text.n--;    /* of the file, not of the text */

@@ -12,7 +12,8 @@ bool cli_read_whitespace(const char *text, int *whitespace);
 /* What a vocabulary says after a text. */
 struct constrain_mask { size_t allowed; char sha256[65]; bool eos; uint32_t *bits; };
 /* The mask of m; bits belongs to the caller (free). */
-vc_status constrain_mask(struct vc_matcher *m, const struct vc_grammar_vocab *v, int32_t eos, struct constrain_mask *out, vc_err *err);
+vc_status constrain_mask(struct vc_matcher *m, const struct vc_grammar_vocab *v, int32_t eos,
+                         struct constrain_mask *out, vc_err *err);
 
 /* JSON lines from the file (or - for standard input) to standard output; each is answered before the next is read.
  * Returns the exit code: a bad line is answered with an error and is none of the program's. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * constrain_lines.c: vllmc constrain --jsonl: {"kind", "spec", "text"?, "whitespace"?} in, verdicts out. The grammar of a
- * line is kept for the next one with the same specification. */
+ * constrain_lines.c: vllmc constrain --jsonl: {"kind", "spec", "text"?, "whitespace"?} in, verdicts out. The grammar of
+ * a line is kept for the next one with the same specification. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,7 +14,8 @@
 
 struct kept { struct vc_grammar *g; struct vc_buf spec; int kind, whitespace; };
 
-vc_status constrain_mask(struct vc_matcher *m, const struct vc_grammar_vocab *v, int32_t eos, struct constrain_mask *out, vc_err *err) {
+vc_status constrain_mask(struct vc_matcher *m, const struct vc_grammar_vocab *v, int32_t eos,
+                         struct constrain_mask *out, vc_err *err) {
     uint32_t size = vc_grammar_vocab_size(v);
     size_t bytes = (size + 7) / 8;
     unsigned char *le = malloc(bytes + 1), md[EVP_MAX_MD_SIZE];
@@ -22,7 +23,8 @@ vc_status constrain_mask(struct vc_matcher *m, const struct vc_grammar_vocab *v,
     vc_status s = le && out->bits ? vc_matcher_mask(m, out->bits, err) : vc_fail(err, VC_E_NOMEM, "out of memory");
     for (uint32_t i = 0; s == VC_OK && i < size; i++) out->allowed += out->bits[i / 32] >> i % 32 & 1;
     for (size_t i = 0; s == VC_OK && i < bytes; i++) le[i] = (unsigned char)(out->bits[i / 4] >> i % 4 * 8);
-    if (s == VC_OK && EVP_Digest(le, bytes, md, NULL, EVP_sha256(), NULL) != 1) s = vc_fail(err, VC_E_STATE, "SHA-256 failed");
+    if (s == VC_OK && EVP_Digest(le, bytes, md, NULL, EVP_sha256(), NULL) != 1)
+        s = vc_fail(err, VC_E_STATE, "SHA-256 failed");
     for (size_t i = 0; s == VC_OK && i < 32; i++) snprintf(out->sha256 + 2 * i, 3, "%02x", md[i]);
     if (s == VC_OK && eos >= 0 && (uint32_t)eos < size) out->eos = out->bits[eos / 32] >> eos % 32 & 1;
     free(le);
@@ -50,19 +52,23 @@ static vc_status spec_of(const json_t *row, int kind, struct vc_buf *b, vc_err *
 
 static vc_status whitespace_of(const json_t *row, int *whitespace, vc_err *err) {
     const json_t *v = json_object_get(row, "whitespace");
-    if (json_is_integer(v) && json_integer_value(v) >= 0 && json_integer_value(v) <= INT32_MAX) *whitespace = (int)json_integer_value(v);
-    else if (v && !cli_read_whitespace(json_string_value(v), whitespace)) return vc_fail(err, VC_E_INVALID, "whitespace: \"compact\", \"any\" or a number");
+    if (json_is_integer(v) && json_integer_value(v) >= 0 && json_integer_value(v) <= INT32_MAX)
+        *whitespace = (int)json_integer_value(v);
+    else if (v && !cli_read_whitespace(json_string_value(v), whitespace))
+        return vc_fail(err, VC_E_INVALID, "whitespace: \"compact\", \"any\" or a number");
     return VC_OK;
 }
 
-static vc_status grammar_of(const json_t *row, int whitespace, struct kept *k, struct vc_grammar_where *where, vc_err *err) {
+static vc_status grammar_of(const json_t *row, int whitespace, struct kept *k, struct vc_grammar_where *where,
+                            vc_err *err) {
     const char *name = json_string_value(json_object_get(row, "kind"));
     int kind = name ? vc_grammar_kind_of(name) : VC_GRAMMAR_JSON_SCHEMA;
     struct vc_buf spec = { 0 };
     if (kind < 0) return vc_fail(err, VC_E_INVALID, "kind: \"%.40s\" is unknown", name);
     vc_status s = whitespace_of(row, &whitespace, err);
     if (s == VC_OK) s = spec_of(row, kind, &spec, err);
-    bool same = k->g && k->kind == kind && k->whitespace == whitespace && vc_str_eq((vc_str){ spec.p, spec.n }, (vc_str){ k->spec.p, k->spec.n });
+    bool same = k->g && k->kind == kind && k->whitespace == whitespace &&
+                vc_str_eq((vc_str){ spec.p, spec.n }, (vc_str){ k->spec.p, k->spec.n });
     if (s == VC_OK && !same) {
         struct vc_grammar_options opt = { .whitespace = whitespace };
         vc_grammar_unref(k->g);
@@ -78,7 +84,8 @@ static vc_status grammar_of(const json_t *row, int whitespace, struct kept *k, s
     return s;
 }
 
-static vc_status verdict(const json_t *text, const struct kept *k, struct vc_grammar_vocab *v, int32_t eos, struct vc_json_out *w, vc_err *err) {
+static vc_status verdict(const json_t *text, const struct kept *k, struct vc_grammar_vocab *v, int32_t eos,
+                         struct vc_json_out *w, vc_err *err) {
     struct vc_matcher *m = NULL;
     VC_TRY(vc_matcher_new(&m, k->g, v, err));
     const char *p = json_string_value(text);
@@ -105,7 +112,8 @@ static vc_status verdict(const json_t *text, const struct kept *k, struct vc_gra
     return s;
 }
 
-static void answer(const char *line, size_t n, int whitespace, struct kept *k, struct vc_grammar_vocab *v, int32_t eos, struct vc_buf *b) {
+static void answer(const char *line, size_t n, int whitespace, struct kept *k, struct vc_grammar_vocab *v, int32_t eos,
+                   struct vc_buf *b) {
     struct vc_grammar_where where = { { 0 }, { 0 } };
     struct vc_json_out w;
     json_t *row = NULL;

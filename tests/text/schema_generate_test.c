@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * A real model writes under the schemas of schema_suite.jsonl, 1 to 32 requests at once: every answer that ends by itself
- * fulfils its schema by the slow validator (schema_check.c); one that is cut could have gone on. --full takes 200 schemas
- * instead of 50. VLLMC_SCHEMA_DUMP=FILE writes the answers for tests/text/make/schema_judge.py. */
+ * A real model writes under the schemas of schema_suite.jsonl, 1 to 32 requests at once: every answer that ends by
+ * itself fulfils its schema by the slow validator (schema_check.c); one that is cut could have gone on. --full takes
+ * 200 schemas instead of 50. VLLMC_SCHEMA_DUMP=FILE writes the answers for tests/text/make/schema_judge.py. */
 #include "schema_run.h"
 
 #include "text/gram/schema_build.h"
@@ -16,7 +16,11 @@ struct tally { size_t requests, ended, cut, invalid, failed; };
 static const char *model_path(void) {
     static char path[1024];
     const char *dir = getenv("VLLMC_TEST_MODELS"), *home = getenv("HOME");
-    snprintf(path, sizeof path, "%s%s/SmolLM2-135M-Instruct.Q4_1.gguf", dir ? dir : home ? home : "", dir ? "" : "/.cache/vllmc/models");
+    snprintf(path, sizeof path, "%s%s/SmolLM2-135M-Instruct.Q4_1.gguf",
+             dir    ? dir
+             : home ? home
+                    : "",
+             dir ? "" : "/.cache/vllmc/models");
     FILE *f = fopen(path, "rb");
     if (!f) return NULL;
     fclose(f);
@@ -150,7 +154,8 @@ static void generate(void **state) {
     }
     free(r);
     if (dump) fclose(dump);
-    printf("%zu requests, %zu ended by themselves, %zu cut, %zu refused, %zu wrong\n", t.requests, t.ended, t.cut, t.failed, t.invalid);
+    printf("%zu requests, %zu ended by themselves, %zu cut, %zu refused, %zu wrong\n", t.requests, t.ended, t.cut,
+           t.failed, t.invalid);
     assert_int_equal(t.invalid, 0);
     assert_true(t.ended * 2 > t.requests);
 }

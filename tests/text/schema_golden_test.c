@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * JSON schemas against goldens/structured: verdicts of jsonschema for cases.jsonl, token masks found by brute force with
- * xgrammar's matcher for token_masks.jsonl. */
+ * JSON schemas against goldens/structured: verdicts of jsonschema for cases.jsonl, token masks found by brute force
+ * with xgrammar's matcher for token_masks.jsonl. */
 #include <openssl/evp.h>
 
 #include "schema_run.h"
@@ -23,7 +23,8 @@ static void verdicts(struct vc_grammar *g, const char *id, const json_t *list, b
         t->strings++;
         if (schema_accepts(g, json_string_value(s), json_string_length(s), &at) == want) continue;
         t->bad++;
-        printf("%s: %s %.200s (%zu bytes taken)\n", id, want ? "should accept" : "should reject", json_string_value(s), at);
+        printf("%s: %s %.200s (%zu bytes taken)\n", id, want ? "should accept" : "should reject", json_string_value(s),
+               at);
     }
 }
 
@@ -81,18 +82,27 @@ static void cases(void **state) {
 
 /* Where this grammar is wider or narrower than xgrammar's on purpose; the standard or cases.jsonl decide. */
 static const char *set_aside(const json_t *row) {
-    static const struct { const char *id, *mode, *prefix, *why; } list[] = {
-        { "max_length", NULL, "", "escapes are allowed and count as one character; raw control characters are not JSON" },
-        { "max_length", NULL, "\"", "escapes are allowed and count as one character; raw control characters are not JSON" },
-        { "max_length", NULL, "\"ab", "escapes are allowed and count as one character; raw control characters are not JSON" },
-        { "max_length", NULL, "\"日", "escapes are allowed and count as one character; raw control characters are not JSON" },
-        { "any_true", "compact", "[1", "there a list is [1,\"a\"]; the golden allows a comma, but nothing that begins with one" },
+    static const struct { const char *id, *mode, *prefix, *why;
+    } list[] = {
+        { "max_length", NULL, "",
+          "escapes are allowed and count as one character; raw control characters are not JSON" },
+        { "max_length", NULL, "\"",
+          "escapes are allowed and count as one character; raw control characters are not JSON" },
+        { "max_length", NULL, "\"ab",
+          "escapes are allowed and count as one character; raw control characters are not JSON" },
+        { "max_length", NULL, "\"日",
+          "escapes are allowed and count as one character; raw control characters are not JSON" },
+        { "any_true", "compact", "[1",
+          "there a list is [1,\"a\"]; the golden allows a comma, but nothing that begins with one" },
         { NULL, NULL, NULL, NULL },
     };
-    const char *id = json_string_value(json_object_get(row, "case")), *prefix = json_string_value(json_object_get(row, "prefix"));
+    const char *id = json_string_value(json_object_get(row, "case")),
+               *prefix = json_string_value(json_object_get(row, "prefix"));
     const char *mode = json_string_value(json_object_get(row, "mode"));
     for (size_t i = 0; list[i].id; i++)
-        if (!strcmp(list[i].id, id) && !strcmp(list[i].prefix, prefix) && (!list[i].mode || !strcmp(list[i].mode, mode))) return list[i].why;
+        if (!strcmp(list[i].id, id) && !strcmp(list[i].prefix, prefix) &&
+            (!list[i].mode || !strcmp(list[i].mode, mode)))
+            return list[i].why;
     return NULL;
 }
 
@@ -100,7 +110,8 @@ static json_t *case_of(const char *path, const char *id) {
     FILE *f = fopen(path, "rb");
     json_t *row;
     assert_non_null(f);
-    while ((row = schema_next_row(f)) && strcmp(json_string_value(json_object_get(row, "id")), id) != 0) json_decref(row);
+    while ((row = schema_next_row(f)) && strcmp(json_string_value(json_object_get(row, "id")), id) != 0)
+        json_decref(row);
     fclose(f);
     assert_non_null(row);
     return row;
@@ -130,9 +141,9 @@ static bool mask_equal(const json_t *row, struct vc_grammar *g, struct vc_gramma
     free(bits);
     bool same = taken && !strcmp(hex, json_string_value(json_object_get(row, "sha256")));
     if (!same)
-        printf("%s%s %s %s: %zu tokens, expected %lld\n", set_aside(row) ? "set aside: " : "", json_string_value(json_object_get(row, "case")),
-               json_string_value(json_object_get(row, "mode")), json_string_value(prefix), count,
-               (long long)json_integer_value(json_object_get(row, "count")));
+        printf("%s%s %s %s: %zu tokens, expected %lld\n", set_aside(row) ? "set aside: " : "",
+               json_string_value(json_object_get(row, "case")), json_string_value(json_object_get(row, "mode")),
+               json_string_value(prefix), count, (long long)json_integer_value(json_object_get(row, "count")));
     return same;
 }
 
@@ -142,7 +153,8 @@ static struct vc_grammar *grammar_of(const char *cases_path, const char *id, boo
     struct vc_grammar *g;
     struct vc_grammar_where where;
     vc_err err;
-    if (schema_compile(&g, VC_GRAMMAR_JSON_SCHEMA, &spec, compact ? VC_GRAMMAR_WS_COMPACT : VC_GRAMMAR_WS_ANY, &where, &err)) {
+    if (schema_compile(&g, VC_GRAMMAR_JSON_SCHEMA, &spec, compact ? VC_GRAMMAR_WS_COMPACT : VC_GRAMMAR_WS_ANY, &where,
+                       &err)) {
         printf("%s: %s\n", id, err.text);
         fail();
     }
@@ -157,7 +169,11 @@ static struct vc_grammar_vocab *smollm2(void) {
     struct vc_tokenizer *t = NULL;
     struct vc_grammar_vocab *v = NULL;
     vc_err err = VC_ERR_INIT;
-    snprintf(path, sizeof path, "%s%s/SmolLM2-135M-Instruct.Q4_1.gguf", dir ? dir : home ? home : "", dir ? "" : "/.cache/vllmc/models");
+    snprintf(path, sizeof path, "%s%s/SmolLM2-135M-Instruct.Q4_1.gguf",
+             dir    ? dir
+             : home ? home
+                    : "",
+             dir ? "" : "/.cache/vllmc/models");
     FILE *f = fopen(path, "rb");
     if (!f) return NULL;
     fclose(f);
@@ -184,7 +200,8 @@ static void masks(void **state) {
     FILE *f = fopen(path, "rb");
     for (json_t *row; (row = schema_next_row(f)); json_decref(row)) {
         char want[64];
-        const char *id = json_string_value(json_object_get(row, "case")), *mode = json_string_value(json_object_get(row, "mode"));
+        const char *id = json_string_value(json_object_get(row, "case")),
+                   *mode = json_string_value(json_object_get(row, "mode"));
         snprintf(want, sizeof want, "%.30s %.30s", id, mode);
         if (strcmp(have, want) != 0) {
             vc_grammar_unref(g);

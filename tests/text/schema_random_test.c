@@ -22,7 +22,8 @@ static json_t *number_schema(void) {
     int lo = (int)below(200) - 100;
     json_object_set_new(s, "type", json_string(often(60) ? "integer" : "number"));
     if (often(50)) json_object_set_new(s, often(70) ? "minimum" : "exclusiveMinimum", json_integer(lo));
-    if (often(50)) json_object_set_new(s, often(70) ? "maximum" : "exclusiveMaximum", json_integer(lo + 1 + (int)below(300)));
+    if (often(50))
+        json_object_set_new(s, often(70) ? "maximum" : "exclusiveMaximum", json_integer(lo + 1 + (int)below(300)));
     if (often(20)) json_object_set_new(s, "multipleOf", json_integer(1 + (int)below(9)));
     if (often(10)) json_object_set_new(s, "not", json_pack("{s:i}", "const", lo + 1));
     return s;
@@ -41,9 +42,11 @@ static json_t *string_schema(void) {
 }
 
 static json_t *values(void) {
-    static const char *const pool[] = { "1", "2.5", "\"a\"", "\"ab\"", "null", "true", "[1,2]", "{\"q\":1}", "[]", "{}", "\"\"", "-7", "\"long text\"", "false" };
+    static const char *const pool[] = { "1",         "2.5", "\"a\"", "\"ab\"", "null", "true",          "[1,2]",
+                                        "{\"q\":1}", "[]",  "{}",    "\"\"",   "-7",   "\"long text\"", "false" };
     json_t *list = json_array();
-    for (uint32_t n = 1 + below(4); n > 0; n--) json_array_append_new(list, json_loads(pool[below(14)], JSON_DECODE_ANY, NULL));
+    for (uint32_t n = 1 + below(4); n > 0; n--)
+        json_array_append_new(list, json_loads(pool[below(14)], JSON_DECODE_ANY, NULL));
     return json_pack("{s:o}", "enum", list);
 }
 
@@ -104,8 +107,9 @@ static json_t *schema(int depth) {
 /* A text that the grammar accepts, or nothing when the walk gets too long. */
 static bool walk(struct vc_matcher *m, struct vc_buf *out) {
     static const char *const pieces[] = {
-        "\"", "}", "]", ",", ":", "{", "[", "0", "1", "2", "5", "9", "-", ".", "e", "t", "r", "u", "f", "a", "l", "s", "n", "b", "x", "y", "q", "k",
-        "é", "日", "😀", " ", "\\", "/", "3", "4", "6", "7", "8", "E", "d", "c", "o", "i", "g", "p", "h", "w", "+", "m", "j", "z", "v",
+        "\"", "}", "]", ",", ":", "{", "[", "0", "1", "2", "5", "9",  "-", ".", "e",  "t", "r", "u",
+        "f",  "a", "l", "s", "n", "b", "x", "y", "q", "k", "é", "日", "😀", " ", "\\", "/", "3", "4",
+        "6",  "7", "8", "E", "d", "c", "o", "i", "g", "p", "h", "w",  "+", "m", "j",  "z", "v",
     };
     enum { PIECES = sizeof pieces / sizeof *pieces };
     bool escape = false;    /* the last byte was a backslash that begins an escape */
@@ -180,7 +184,8 @@ static void one_schema(uint32_t number, struct tally *t, FILE *dump) {
     t->schemas++;
     t->refused += st == VC_E_UNSUPPORTED;
     t->empty += st == VC_E_INVALID;
-    if (st != VC_OK && st != VC_E_UNSUPPORTED && !strstr(err.text, "no value") && !strstr(err.text, "no text") && !strstr(err.text, "nothing"))
+    if (st != VC_OK && st != VC_E_UNSUPPORTED && !strstr(err.text, "no value") && !strstr(err.text, "no text") &&
+        !strstr(err.text, "nothing"))
         printf("schema %u: %s: %s\n", number, err.text, spec.p);
     if (st == VC_OK) {
         struct judge j = { 0 };
@@ -240,8 +245,9 @@ static void random_schemas(void **state) {
     uint32_t last = count ? (uint32_t)strtoul(count, NULL, 10) : SCHEMAS;
     for (uint32_t i = 1; i <= last; i++) one_schema(i, &t, dump);
     if (dump) fclose(dump);
-    printf("%zu schemas, %zu refused, %zu without a value; %zu walks, %zu cut; %zu random values accepted; %zu invalid\n", t.schemas, t.refused, t.empty,
-           t.walks, t.cut, t.accepted, t.invalid);
+    printf(
+        "%zu schemas, %zu refused, %zu without a value; %zu walks, %zu cut; %zu random values accepted; %zu invalid\n",
+        t.schemas, t.refused, t.empty, t.walks, t.cut, t.accepted, t.invalid);
     assert_int_equal(t.invalid, 0);
     assert_true((last < SCHEMAS || t.walks > 10000) && t.cut < t.walks / 4 && t.refused < t.schemas / 4);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * JSON schemas against goldens/structured/schema_suite.jsonl (tests/text/make/schema_suite.py): what Python's jsonschema
- * calls invalid is never accepted; what it calls valid is, where order and spelling are those of the schema. */
+ * JSON schemas against goldens/structured/schema_suite.jsonl (tests/text/make/schema_suite.py): what Python's
+ * jsonschema calls invalid is never accepted; what it calls valid is, where order and spelling are those of the schema.
+ */
 #include "schema_run.h"
 
 struct tally { size_t rows, accept, reject, either, taken, refused, nothing, bad; };
@@ -19,14 +20,16 @@ static void texts(struct vc_grammar *g, const json_t *row, const char *list, int
         }
         if (want < 0 || got == (want == 1)) continue;
         char *spec = json_dumps(json_object_get(row, "spec"), JSON_COMPACT | JSON_ENCODE_ANY);
-        printf("%s: should %s %s (%zu bytes taken): %.600s\n", json_string_value(json_object_get(row, "id")), list, json_string_value(s), at, spec);
+        printf("%s: should %s %s (%zu bytes taken): %.600s\n", json_string_value(json_object_get(row, "id")), list,
+               json_string_value(s), at, spec);
         free(spec);
         t->bad++;
     }
 }
 
 static void one_schema(const json_t *row, struct tally *t) {
-    const char *id = json_string_value(json_object_get(row, "id")), *refuse = json_string_value(json_object_get(row, "refuse"));
+    const char *id = json_string_value(json_object_get(row, "id")),
+               *refuse = json_string_value(json_object_get(row, "refuse"));
     struct vc_buf spec = schema_text(json_object_get(row, "spec"));
     struct vc_grammar *g;
     struct vc_grammar_where where;
@@ -59,8 +62,9 @@ static void suite(void **state) {
     FILE *f = fopen(path, "rb");
     for (json_t *row; (row = schema_next_row(f)); json_decref(row)) one_schema(row, &t);
     fclose(f);
-    printf("%zu schemas (%zu refused, %zu without a value), %zu to accept, %zu to reject, %zu of %zu optional ones taken, %zu wrong\n", t.rows,
-           t.refused, t.nothing, t.accept, t.reject, t.taken, t.either, t.bad);
+    printf("%zu schemas (%zu refused, %zu without a value), %zu to accept, %zu to reject, %zu of %zu optional ones "
+           "taken, %zu wrong\n",
+           t.rows, t.refused, t.nothing, t.accept, t.reject, t.taken, t.either, t.bad);
     assert_true(t.rows > 200);
     assert_int_equal(t.bad, 0);
 }

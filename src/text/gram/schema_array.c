@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
- * schema_array.c: arrays. Without contains and uniqueItems: the listed items, then a counted repeat. With contains: also
- * how many items fulfilled it; with uniqueItems: which of a few values were there. */
+ * schema_array.c: arrays. Without contains and uniqueItems: the listed items, then a counted repeat. With contains:
+ * also how many items fulfilled it; with uniqueItems: which of a few values were there. */
 #include "text/gram/schema_build.h"
 #include "text/gram/schema_fact.h"
 
 enum { CONTAINS_ITEMS = 64, UNIQUE_VALUES = 8 };
 
-vc_status vc_schema_item_goal(struct vc_schema_cx *cx, const struct vc_clause *c, uint32_t index, struct vc_goal **out) {
+vc_status vc_schema_item_goal(struct vc_schema_cx *cx, const struct vc_clause *c, uint32_t index,
+                              struct vc_goal **out) {
     struct vc_lits l = { NULL, 0, 0 };
     bool ok = true;
     for (const struct vc_cell *a = c->arrays; a && ok; a = a->next) {
@@ -68,7 +69,9 @@ static vc_status items_of(struct vc_schema_cx *cx, const struct vc_clause *c, st
 
 static vc_gram_node plain(struct vc_schema_cx *cx, const struct items *it) {
     uint32_t own = VC_MAX(it->own, 1u), min = it->min, max = it->max;
-    if (!max) return vc_gram_seq(cx->g, (vc_gram_node[]){ vc_gram_text(cx->g, "[", 1), cx->ws, vc_gram_text(cx->g, "]", 1) }, 3);
+    if (!max)
+        return vc_gram_seq(cx->g, (vc_gram_node[]){ vc_gram_text(cx->g, "[", 1), cx->ws, vc_gram_text(cx->g, "]", 1) },
+                           3);
     vc_gram_node rest = empty_text(cx);
     if (max > own) {
         uint32_t lo = min > own ? min - own : 0, hi = max == UINT32_MAX ? VC_GRAM_INF : max - own;
@@ -111,7 +114,8 @@ static vc_status contains_nodes(struct vc_schema_cx *cx, const struct vc_cell *c
     return VC_OK;
 }
 
-static vc_gram_node contains_row(struct vc_schema_cx *cx, const struct contains *t, uint32_t i, uint32_t k, const vc_gram_node *next) {
+static vc_gram_node contains_row(struct vc_schema_cx *cx, const struct contains *t, uint32_t i, uint32_t k,
+                                 const vc_gram_node *next) {
     uint32_t at = VC_MIN(i, t->it.own);
     bool enough = k >= t->min && i >= t->it.min, free_tail = i == t->rows - 1;
     vc_gram_node stop = enough ? (i ? empty_text(cx) : nothing(cx)) : nothing(cx);
@@ -157,7 +161,8 @@ static vc_status unique(struct vc_schema_cx *cx, const struct vc_clause *c, cons
     if (!it->own && it->max && !c->contains) VC_TRY(vc_schema_values(cx, it->goal[0], v, UNIQUE_VALUES, &n));
     if (n > UNIQUE_VALUES)
         return vc_schema_fail(cx->doc, VC_E_UNSUPPORTED, c->unique, VC_KW_UNIQUE_ITEMS,
-                              "enforced only where maxItems is below 2 or the items are an enum of at most %d values", UNIQUE_VALUES);
+                              "enforced only where maxItems is below 2 or the items are an enum of at most %d values",
+                              UNIQUE_VALUES);
     for (size_t i = 0; i < n; i++) value[i] = vc_schema_json_value(cx, v[i]);
     for (uint32_t s = 1u << n; s-- > 0;) {
         uint32_t count = 0;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * schema_build.c: JSON Schema to grammar. Scalars are built in place, arrays and objects are rules, whose bodies are made
- * one after the other from a queue, so that neither nesting nor recursion of the schema is one of this program. */
+ * schema_build.c: JSON Schema to grammar. Scalars are built in place, arrays and objects are rules, whose bodies are
+ * made one after the other from a queue, so that neither nesting nor recursion of the schema is one of this program. */
 #include "text/gram/schema_build.h"
 
 #include <stdlib.h>
@@ -10,10 +10,20 @@
 #include "text/gram/tag_build.h"
 
 /* Of one clause: a way for each kind of value. */
-static vc_status clause_node(struct vc_schema_cx *cx, const struct vc_goal *goal, const struct vc_clause *c, vc_gram_node *out) {
-    static const struct { unsigned bit; const char *text; } word[] = { { VC_ST_NULL, "null" }, { VC_ST_TRUE, "true" }, { VC_ST_FALSE, "false" } };
-    static const struct { unsigned bits; vc_status (*fn)(struct vc_schema_cx *, const struct vc_clause *, vc_gram_node *); } kind[] = {
-        { VC_ST_NUMBER, vc_schema_number }, { VC_ST_STRING, vc_schema_string }, { VC_ST_ARRAY, vc_schema_array }, { VC_ST_OBJECT, vc_schema_object },
+static vc_status clause_node(struct vc_schema_cx *cx, const struct vc_goal *goal, const struct vc_clause *c,
+                             vc_gram_node *out) {
+    static const struct {
+        unsigned bit;
+        const char *text;
+    } word[] = { { VC_ST_NULL, "null" }, { VC_ST_TRUE, "true" }, { VC_ST_FALSE, "false" } };
+    static const struct {
+        unsigned bits;
+        vc_status (*fn)(struct vc_schema_cx *, const struct vc_clause *, vc_gram_node *);
+    } kind[] = {
+        { VC_ST_NUMBER, vc_schema_number },
+        { VC_ST_STRING, vc_schema_string },
+        { VC_ST_ARRAY, vc_schema_array },
+        { VC_ST_OBJECT, vc_schema_object },
     };
     size_t values = c->values ? vc_schema_num_values(cx, c) : 0, n = 0;
     vc_gram_node *way = VC_NEW_ARRAY(&cx->arena, vc_gram_node, values + 8);
@@ -63,14 +73,16 @@ vc_status vc_schema_goal_node(struct vc_schema_cx *cx, struct vc_goal *goal, vc_
 static vc_gram_node blanks(struct vc_gram *g, int whitespace) {
     static const struct vc_gram_range range[] = { { ' ', ' ' }, { '\t', '\n' }, { '\r', '\r' } };
     if (!whitespace) return vc_gram_text(g, "", 0);
-    return vc_gram_repeat(g, vc_gram_class(g, range, VC_ARRAY_LEN(range), false), 0, whitespace < 0 ? VC_GRAM_INF : (uint32_t)whitespace);
+    return vc_gram_repeat(g, vc_gram_class(g, range, VC_ARRAY_LEN(range), false), 0,
+                          whitespace < 0 ? VC_GRAM_INF : (uint32_t)whitespace);
 }
 
 /* A character of a string that has no limits: what JSON's own grammar allows, \u with half of a surrogate pair too. */
 static vc_gram_node loose(struct vc_gram *g) {
     static const char escape[] = "\\\\(?:[\"\\\\/bfnrt]|u[0-9A-Fa-f]{4})";
     static const struct vc_gram_range not[] = { { 0, 31 }, { '"', '"' }, { '\\', '\\' } };
-    return vc_gram_alt2(g, vc_gram_class(g, not, VC_ARRAY_LEN(not), true), vc_gram_regex(g, escape, sizeof escape - 1, 0, NULL));
+    return vc_gram_alt2(g, vc_gram_class(g, not, VC_ARRAY_LEN(not ), true),
+                        vc_gram_regex(g, escape, sizeof escape - 1, 0, NULL));
 }
 
 static void tokens(struct vc_schema_cx *cx, int whitespace) {
@@ -114,8 +126,8 @@ vc_status vc_schema_node_of(struct vc_gram *g, struct vc_schema_doc *doc, int wh
     return s;
 }
 
-vc_status vc_schema_build(struct vc_gram *g, enum vc_grammar_kind kind, const char *spec, size_t n, int whitespace, vc_gram_node *root,
-                          struct vc_grammar_where *where, vc_err *err) {
+vc_status vc_schema_build(struct vc_gram *g, enum vc_grammar_kind kind, const char *spec, size_t n, int whitespace,
+                          vc_gram_node *root, struct vc_grammar_where *where, vc_err *err) {
     static const char object[] = "{\"type\":\"object\"}";
     struct vc_schema_doc doc = { 0 };
     if (kind == VC_GRAMMAR_STRUCTURAL_TAG) return vc_tag_build(g, spec, n, whitespace, root, where, err);

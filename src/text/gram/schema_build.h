@@ -17,10 +17,10 @@ vc_gram_node vc_schema_json_value(struct vc_schema_cx *cx, const json_t *v);
 
 /* A string with its quotes. */
 vc_status vc_schema_string(struct vc_schema_cx *cx, const struct vc_clause *c, vc_gram_node *out);
-/* Names of properties that fulfil `names` (its clauses' strings; NULL: every name) and the patterns (text, neg, id), and
- * are none of not_names; with quotes. */
-vc_status vc_schema_name(struct vc_schema_cx *cx, struct vc_goal *names, const struct vc_cell *patterns, const struct vc_cell *not_names,
-                         vc_gram_node *out);
+/* Names of properties that fulfil `names` (its clauses' strings; NULL: every name) and the patterns (text, neg, id),
+ * and are none of not_names; with quotes. */
+vc_status vc_schema_name(struct vc_schema_cx *cx, struct vc_goal *names, const struct vc_cell *patterns,
+                         const struct vc_cell *not_names, vc_gram_node *out);
 vc_status vc_schema_string_empty(struct vc_schema_cx *cx, const struct vc_clause *c, bool *empty);
 
 /* Values of the enum or const of a clause that has one. */

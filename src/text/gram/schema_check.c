@@ -18,12 +18,14 @@ struct vc_schema_matcher {
     struct vc_matcher *m;
 };
 
-static vc_status compile(struct vc_schema_cx *cx, uint32_t node, enum vc_schema_keyword k, struct vc_schema_matcher *m) {
+static vc_status compile(struct vc_schema_cx *cx, uint32_t node, enum vc_schema_keyword k,
+                         struct vc_schema_matcher *m) {
     struct vc_gram *g = NULL;
     vc_err err = VC_ERR_INIT;
     vc_status s = vc_gram_new(&g, NULL, &err);
     vc_gram_node rx = 0;
-    if (s == VC_OK) rx = vc_gram_regex(g, m->pattern.p, m->pattern.n, VC_GRAM_RX_ECMA | (m->whole ? 0 : VC_GRAM_RX_SEARCH), &err);
+    if (s == VC_OK)
+        rx = vc_gram_regex(g, m->pattern.p, m->pattern.n, VC_GRAM_RX_ECMA | (m->whole ? 0 : VC_GRAM_RX_SEARCH), &err);
     if (s == VC_OK && !rx) s = err.status != VC_OK ? err.status : VC_E_INVALID;
     if (s == VC_OK) s = vc_gram_compile(g, rx, &err);
     if (s == VC_OK) s = vc_gram_finish(&m->g, g, &err);
@@ -32,8 +34,8 @@ static vc_status compile(struct vc_schema_cx *cx, uint32_t node, enum vc_schema_
     return s == VC_OK ? VC_OK : vc_schema_fail(cx->doc, s, node, k, "%s", err.text);
 }
 
-vc_status vc_schema_search(struct vc_schema_cx *cx, uint32_t node, enum vc_schema_keyword k, vc_str pattern, bool whole, vc_str text,
-                           bool *found) {
+vc_status vc_schema_search(struct vc_schema_cx *cx, uint32_t node, enum vc_schema_keyword k, vc_str pattern, bool whole,
+                           vc_str text, bool *found) {
     struct vc_schema_matcher *m = cx->matchers;
     while (m && (m->whole != whole || !vc_str_eq(m->pattern, pattern))) m = m->next;
     if (!m) {
@@ -125,8 +127,10 @@ static bool number_valid(const struct vc_schema_node *n, const struct vc_dec *d)
     return !vc_schema_has(n, VC_KW_MULTIPLE_OF) || vc_dec_multiple(d, &n->num[VC_SN_MULTIPLE]);
 }
 
-static bool within(const struct vc_schema_node *n, enum vc_schema_keyword lo, int min, enum vc_schema_keyword hi, int max, size_t count) {
-    return (!vc_schema_has(n, lo) || count >= n->count[min]) && (!vc_schema_has(n, hi) || n->count[max] == UINT32_MAX || count <= n->count[max]);
+static bool within(const struct vc_schema_node *n, enum vc_schema_keyword lo, int min, enum vc_schema_keyword hi,
+                   int max, size_t count) {
+    return (!vc_schema_has(n, lo) || count >= n->count[min]) &&
+           (!vc_schema_has(n, hi) || n->count[max] == UINT32_MAX || count <= n->count[max]);
 }
 
 static vc_status string_valid(struct vc_schema_cx *cx, uint32_t node, const json_t *v, bool *ok) {
@@ -136,8 +140,10 @@ static vc_status string_valid(struct vc_schema_cx *cx, uint32_t node, const json
     for (size_t i = 0; i < s.n; i++) chars += ((unsigned char)s.p[i] & 0xC0) != 0x80;
     *ok = within(n, VC_KW_MIN_LENGTH, VC_SC_MIN_LENGTH, VC_KW_MAX_LENGTH, VC_SC_MAX_LENGTH, chars);
     if (*ok && n->format >= 0) *ok = chars <= vc_schema_format_max(n->format);
-    if (*ok && n->format >= 0) VC_TRY(vc_schema_search(cx, node, VC_KW_FORMAT, vc_schema_format_regex(n->format), true, s, ok));
-    if (*ok && vc_schema_has(n, VC_KW_PATTERN)) VC_TRY(vc_schema_search(cx, node, VC_KW_PATTERN, n->pattern, false, s, ok));
+    if (*ok && n->format >= 0)
+        VC_TRY(vc_schema_search(cx, node, VC_KW_FORMAT, vc_schema_format_regex(n->format), true, s, ok));
+    if (*ok && vc_schema_has(n, VC_KW_PATTERN))
+        VC_TRY(vc_schema_search(cx, node, VC_KW_PATTERN, n->pattern, false, s, ok));
     return VC_OK;
 }
 
@@ -161,7 +167,8 @@ static vc_status array_valid(struct vc_schema_cx *cx, uint32_t node, const json_
     return VC_OK;
 }
 
-static vc_status member_valid(struct vc_schema_cx *cx, uint32_t node, vc_str name, const json_t *v, uint32_t depth, bool *ok) {
+static vc_status member_valid(struct vc_schema_cx *cx, uint32_t node, vc_str name, const json_t *v, uint32_t depth,
+                              bool *ok) {
     const struct vc_schema_node *n = &cx->doc->node[node];
     bool listed = false;
     for (uint32_t i = 0; i < n->properties.n && *ok; i++) {
@@ -191,8 +198,10 @@ static vc_status object_valid(struct vc_schema_cx *cx, uint32_t node, const json
     const char *name;
     size_t len;
     json_t *e;
-    *ok = within(n, VC_KW_MIN_PROPERTIES, VC_SC_MIN_PROPERTIES, VC_KW_MAX_PROPERTIES, VC_SC_MAX_PROPERTIES, json_object_size(v));
-    for (uint32_t i = 0; i < n->num_required && *ok; i++) *ok = json_object_getn(v, n->required[i].p, n->required[i].n) != NULL;
+    *ok = within(n, VC_KW_MIN_PROPERTIES, VC_SC_MIN_PROPERTIES, VC_KW_MAX_PROPERTIES, VC_SC_MAX_PROPERTIES,
+                 json_object_size(v));
+    for (uint32_t i = 0; i < n->num_required && *ok; i++)
+        *ok = json_object_getn(v, n->required[i].p, n->required[i].n) != NULL;
     for (uint32_t i = 0; i < n->num_needs; i++) {
         bool there = json_object_getn(v, n->needs[i].name.p, n->needs[i].name.n) != NULL;
         for (uint32_t j = 0; j < n->needs[i].n && *ok && there; j++)
@@ -207,7 +216,8 @@ static vc_status object_valid(struct vc_schema_cx *cx, uint32_t node, const json
     return VC_OK;
 }
 
-static vc_status places_valid(struct vc_schema_cx *cx, const struct vc_schema_node *n, const json_t *v, uint32_t depth, bool *ok) {
+static vc_status places_valid(struct vc_schema_cx *cx, const struct vc_schema_node *n, const json_t *v, uint32_t depth,
+                              bool *ok) {
     uint32_t any = 0, one = 0;
     for (uint32_t i = 0; i < n->all.n && *ok; i++) VC_TRY(also(cx, n->all.v[i], v, depth, ok));
     VC_TRY(also(cx, n->target, v, depth, ok));

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
- * schema_clause.h: schemas as sets. A literal is a node or the negation of one; a goal is a set of literals that a value
- * has to fulfil all; a clause is what is left of a goal after one option of every choice (anyOf, oneOf, if, not, …) was
- * taken: plain limits, one record for all kinds of values. A goal is the union of its clauses.
- * Lists in a clause are immutable and shared, so that copying the struct is enough to try an option. */
+ * schema_clause.h: schemas as sets. A literal is a node or the negation of one; a goal is a set of literals that a
+ * value has to fulfil all; a clause is what is left of a goal after one option of every choice (anyOf, oneOf, if, not,
+ * …) was taken: plain limits, one record for all kinds of values. A goal is the union of its clauses. Lists in a clause
+ * are immutable and shared, so that copying the struct is enough to try an option. */
 #ifndef VC_TEXT_SCHEMA_CLAUSE_H
 #define VC_TEXT_SCHEMA_CLAUSE_H
 
@@ -33,7 +33,8 @@ struct vc_clause {
     uint32_t min_len, max_len;
     const struct vc_cell *patterns, *formats, *not_strings;          /* text, neg, id; a = format, neg, id; text */
     uint32_t min_items, max_items;
-    const struct vc_cell *arrays, *every, *at, *contains;    /* id = node; literal; literal, a = index; literal, a…b, json: node */
+    const struct vc_cell *arrays, *every, *at,
+        *contains;                           /* id = node; literal; literal, a = index; literal, a…b, json: node */
     uint32_t unique;                         /* node that asks for it */
     uint32_t min_props, max_props, min_props_node;
     const struct vc_cell *objects, *required, *absent, *props;       /* node; text; text; text, id = literal */
@@ -62,7 +63,8 @@ struct vc_schema_cx {
     struct vc_goal *queue;                   /* goals whose rule has no body yet */
     struct vc_goal **queue_end;
     vc_gram_node ws, comma, colon;           /* white space between tokens of JSON; with the sign */
-    vc_gram_node loose_char, any_char, plain_char;    /* of a string: as JSON has it, in any spelling that is text, in the shortest one */
+    vc_gram_node loose_char, any_char,
+        plain_char; /* of a string: as JSON has it, in any spelling that is text, in the shortest one */
     struct vc_schema_matcher *matchers;      /* of patterns and formats, for names and values that are known */
 };
 
@@ -75,7 +77,8 @@ bool vc_lits_add(struct vc_schema_cx *cx, struct vc_lits *l, uint32_t lit);
 vc_status vc_schema_empty(struct vc_schema_cx *cx, struct vc_goal *goal, bool *empty);
 /* The same for values of the kinds in mask alone. */
 vc_status vc_schema_empty_of(struct vc_schema_cx *cx, struct vc_goal *goal, unsigned mask, bool *empty);
-vc_status vc_schema_clause_empty(struct vc_schema_cx *cx, const struct vc_goal *goal, const struct vc_clause *c, bool *empty);
+vc_status vc_schema_clause_empty(struct vc_schema_cx *cx, const struct vc_goal *goal, const struct vc_clause *c,
+                                 bool *empty);
 
 /* schema_expand.c: sets goal->clauses. */
 vc_status vc_schema_expand(struct vc_schema_cx *cx, struct vc_goal *goal);
@@ -84,12 +87,13 @@ vc_status vc_schema_refused(struct vc_schema_cx *cx, const struct vc_goal *goal)
 
 /* schema_check.c: does v fulfil the goal? Exact for every keyword. */
 vc_status vc_schema_valid(struct vc_schema_cx *cx, const struct vc_goal *goal, const json_t *v, bool *valid);
-vc_status vc_schema_search(struct vc_schema_cx *cx, uint32_t node, enum vc_schema_keyword k, vc_str pattern, bool whole, vc_str text,
-                           bool *found);
+vc_status vc_schema_search(struct vc_schema_cx *cx, uint32_t node, enum vc_schema_keyword k, vc_str pattern, bool whole,
+                           vc_str text, bool *found);
 void vc_schema_matchers_free(struct vc_schema_cx *cx);
 
 /* schema_literals of one property, item: schema_object.c, schema_array.c. */
-vc_status vc_schema_property_goal(struct vc_schema_cx *cx, const struct vc_clause *c, vc_str name, struct vc_goal **out);
+vc_status vc_schema_property_goal(struct vc_schema_cx *cx, const struct vc_clause *c, vc_str name,
+                                  struct vc_goal **out);
 vc_status vc_schema_item_goal(struct vc_schema_cx *cx, const struct vc_clause *c, uint32_t index, struct vc_goal **out);
 
 /* Lists. Adding returns false when memory is out. */

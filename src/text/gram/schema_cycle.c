@@ -46,5 +46,7 @@ vc_status vc_schema_acyclic(struct vc_schema_doc *d) {
     free(stack);
     free(next);
     if (!memory) return vc_fail(d->err, VC_E_NOMEM, "JSON schema: out of memory");
-    return bad ? vc_schema_fail(d, VC_E_INVALID, bad, VC_KW_REF, "leads back to itself without a property or an item between") : VC_OK;
+    return bad ? vc_schema_fail(d, VC_E_INVALID, bad, VC_KW_REF,
+                                "leads back to itself without a property or an item between")
+               : VC_OK;
 }

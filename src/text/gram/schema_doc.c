@@ -97,7 +97,8 @@ void vc_schema_path(const struct vc_schema_doc *d, uint32_t node, char *dst, siz
     vc_buf_free(&b);
 }
 
-vc_status vc_schema_fail(struct vc_schema_doc *d, vc_status s, uint32_t node, enum vc_schema_keyword k, const char *fmt, ...) {
+vc_status vc_schema_fail(struct vc_schema_doc *d, vc_status s, uint32_t node, enum vc_schema_keyword k, const char *fmt,
+                         ...) {
     char text[512];
     struct vc_grammar_where here = { { 0 }, { 0 } };
     va_list ap;
@@ -131,7 +132,8 @@ vc_status vc_schema_doc_take(struct vc_schema_doc *d, const json_t *json, struct
     return read_all(d);
 }
 
-vc_status vc_schema_doc_read(struct vc_schema_doc *d, const char *text, size_t n, struct vc_grammar_where *where, vc_err *err) {
+vc_status vc_schema_doc_read(struct vc_schema_doc *d, const char *text, size_t n, struct vc_grammar_where *where,
+                             vc_err *err) {
     *d = (struct vc_schema_doc){ .where = where, .err = err };
     if (where) *where = (struct vc_grammar_where){ { 0 }, "#" };
     vc_status s = vc_json_parse(&d->json, text, n, "JSON schema", err);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * schema_doc.h: a JSON Schema document as a table of nodes. Every subschema is a node with its keywords read and checked
- * and every reference resolved; nothing of the JSON has to be looked at again except the values of enum and const.
- * Node 0 means "none", node 1 is the root. Read-only after vc_schema_doc_read. */
+ * schema_doc.h: a JSON Schema document as a table of nodes. Every subschema is a node with its keywords read and
+ * checked and every reference resolved; nothing of the JSON has to be looked at again except the values of enum and
+ * const. Node 0 means "none", node 1 is the root. Read-only after vc_schema_doc_read. */
 #ifndef VC_TEXT_SCHEMA_DOC_H
 #define VC_TEXT_SCHEMA_DOC_H
 
@@ -76,7 +76,8 @@ struct vc_schema_doc {
 
 /* Reads text. E_FORMAT: no JSON; E_INVALID: no schema; E_UNSUPPORTED: a keyword that is not enforced. d is to be freed
  * in every case. */
-vc_status vc_schema_doc_read(struct vc_schema_doc *d, const char *text, size_t n, struct vc_grammar_where *where, vc_err *err);
+vc_status vc_schema_doc_read(struct vc_schema_doc *d, const char *text, size_t n, struct vc_grammar_where *where,
+                             vc_err *err);
 /* The same for a tree, which stays the caller's (a reference is taken). */
 vc_status vc_schema_doc_take(struct vc_schema_doc *d, const json_t *json, struct vc_grammar_where *where, vc_err *err);
 void vc_schema_doc_free(struct vc_schema_doc *d);
@@ -86,8 +87,8 @@ static inline bool vc_schema_has(const struct vc_schema_node *s, enum vc_schema_
 }
 const char *vc_schema_keyword_name(enum vc_schema_keyword k);
 /* Fails with text "PATH: keyword: …" and fills d->where. node 0: the whole document. */
-vc_status vc_schema_fail(struct vc_schema_doc *d, vc_status s, uint32_t node, enum vc_schema_keyword k, const char *fmt, ...)
-    VC_PRINTF(5, 6);
+vc_status vc_schema_fail(struct vc_schema_doc *d, vc_status s, uint32_t node, enum vc_schema_keyword k, const char *fmt,
+                         ...) VC_PRINTF(5, 6);
 /* JSON pointer of a node as a URI fragment ("#/properties/a"); dst gets at most cap bytes. */
 void vc_schema_path(const struct vc_schema_doc *d, uint32_t node, char *dst, size_t cap);
 

@@ -9,7 +9,8 @@
 enum { CLAUSES_MAX = 20000 };
 
 vc_status vc_schema_memory(struct vc_schema_cx *cx) {
-    return vc_schema_fail(cx->doc, VC_E_INVALID, 0, VC_KW_NONE, "the schema needs more memory or goals than its budget");
+    return vc_schema_fail(cx->doc, VC_E_INVALID, 0, VC_KW_NONE,
+                          "the schema needs more memory or goals than its budget");
 }
 
 bool vc_cell_add(struct vc_schema_cx *cx, const struct vc_cell **list, struct vc_cell cell) {
@@ -108,7 +109,8 @@ static vc_status excluded(struct vc_schema_cx *cx, const struct vc_partial *p, u
     bool ok = vc_lits_add(cx, &l, VC_LIT(node));
     for (const struct vc_cell *s = p->seen; s && ok; s = s->next) {
         const struct vc_schema_node *n = &cx->doc->node[s->id >> 1];
-        if (!(s->id & 1) && !n->any.n && !n->one.n && !n->if_ && !n->not_ && !n->all.n && !n->target) ok = vc_lits_add(cx, &l, s->id);
+        if (!(s->id & 1) && !n->any.n && !n->one.n && !n->if_ && !n->not_ && !n->all.n && !n->target)
+            ok = vc_lits_add(cx, &l, s->id);
     }
     struct vc_goal *goal = ok ? vc_schema_goal(cx, l.v, l.n) : NULL;
     return vc_schema_empty_of(cx, goal, p->c.types, yes);
@@ -173,7 +175,8 @@ static bool no_others(const struct vc_schema_cx *cx, const struct vc_clause *c, 
         bool listed = m->additional && !cx->doc->node[m->additional].types && !m->patterns.n;
         for (uint32_t i = 0; i < m->properties.n && listed; i++) {
             bool there = false;
-            for (uint32_t j = 0; j < n->properties.n && !there; j++) there = vc_str_eq(m->properties.v[i].name, n->properties.v[j].name);
+            for (uint32_t j = 0; j < n->properties.n && !there; j++)
+                there = vc_str_eq(m->properties.v[i].name, n->properties.v[j].name);
             listed = there || vc_cell_has_text(c->absent, m->properties.v[i].name);
         }
         if (listed) return true;
@@ -234,8 +237,9 @@ static vc_status branch(struct vc_schema_cx *cx, struct vc_partial *p, struct vc
     }
     for (const struct vc_option *o = choice->options; o; o = o->next) {
         struct vc_partial *q = VC_NEW(&cx->arena, struct vc_partial);
-        if (!q || ++cx->num_clauses > CLAUSES_MAX) return vc_schema_fail(cx->doc, VC_E_INVALID, 0, VC_KW_NONE,
-                                                                         "anyOf, oneOf, not and if combine to more than %d cases", CLAUSES_MAX);
+        if (!q || ++cx->num_clauses > CLAUSES_MAX)
+            return vc_schema_fail(cx->doc, VC_E_INVALID, 0, VC_KW_NONE,
+                                  "anyOf, oneOf, not and if combine to more than %d cases", CLAUSES_MAX);
         *q = *p;
         q->todo = o->facts;
         q->next = *stack;
@@ -261,9 +265,12 @@ vc_status vc_schema_expand(struct vc_schema_cx *cx, struct vc_goal *goal) {
     struct vc_partial *stack = VC_NEW(&cx->arena, struct vc_partial);
     if (!stack) return vc_schema_memory(cx);
     goal->expanding = true;
-    stack->c = (struct vc_clause){ .types = VC_ST_ALL, .max_len = UINT32_MAX, .max_items = UINT32_MAX, .max_props = UINT32_MAX };
+    stack->c = (struct vc_clause){
+        .types = VC_ST_ALL, .max_len = UINT32_MAX, .max_items = UINT32_MAX, .max_props = UINT32_MAX
+    };
     for (uint32_t i = goal->n; i-- > 0;)
-        if (!vc_fact_add(cx, &stack->todo, VC_FACT_LIT, (struct vc_cell){ .id = goal->lit[i] })) return vc_schema_memory(cx);
+        if (!vc_fact_add(cx, &stack->todo, VC_FACT_LIT, (struct vc_cell){ .id = goal->lit[i] }))
+            return vc_schema_memory(cx);
     while (stack) {
         struct vc_partial *p = stack;
         stack = p->next;
@@ -293,8 +300,9 @@ vc_status vc_schema_refused(struct vc_schema_cx *cx, const struct vc_goal *goal)
             if (!(c->types & r->b)) continue;
             VC_TRY(vc_schema_clause_empty(cx, goal, c, &empty));
             if (empty) break;
-            return vc_schema_fail(cx->doc, VC_E_UNSUPPORTED, r->id, (enum vc_schema_keyword)r->a,
-                                  "not enforced by a grammar in this combination (below not, oneOf or if, or beside other schemas)");
+            return vc_schema_fail(
+                cx->doc, VC_E_UNSUPPORTED, r->id, (enum vc_schema_keyword)r->a,
+                "not enforced by a grammar in this combination (below not, oneOf or if, or beside other schemas)");
         }
     }
     return VC_OK;

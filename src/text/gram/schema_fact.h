@@ -7,19 +7,25 @@
 #include "text/gram/schema_clause.h"
 
 enum vc_fact_kind {
-    VC_FACT_LIT,         /* id: literal */
-    VC_FACT_TYPES,       /* a: kinds that remain */
-    VC_FACT_LO,          /* dec, neg: open */
+    VC_FACT_LIT,   /* id: literal */
+    VC_FACT_TYPES, /* a: kinds that remain */
+    VC_FACT_LO,    /* dec, neg: open */
     VC_FACT_HI,
-    VC_FACT_MIN_LEN, VC_FACT_MAX_LEN, VC_FACT_MIN_ITEMS, VC_FACT_MAX_ITEMS, VC_FACT_MIN_PROPS, VC_FACT_MAX_PROPS,   /* a */
-    VC_FACT_PATTERN,     /* text, neg, id: node */
-    VC_FACT_FORMAT,      /* a: format, neg, id: node */
-    VC_FACT_NOT_VALUE,   /* json; id: node, a: keyword */
-    VC_FACT_EVERY,       /* id: literal of all items */
-    VC_FACT_AT,          /* id: literal, a: index of an item that must be there */
-    VC_FACT_REQUIRED, VC_FACT_ABSENT,      /* text */
-    VC_FACT_PROPERTY,    /* text, id: literal */
-    VC_FACT_REFUSED      /* id: node, a: keyword, b: kinds of values */
+    VC_FACT_MIN_LEN,
+    VC_FACT_MAX_LEN,
+    VC_FACT_MIN_ITEMS,
+    VC_FACT_MAX_ITEMS,
+    VC_FACT_MIN_PROPS,
+    VC_FACT_MAX_PROPS, /* a */
+    VC_FACT_PATTERN,   /* text, neg, id: node */
+    VC_FACT_FORMAT,    /* a: format, neg, id: node */
+    VC_FACT_NOT_VALUE, /* json; id: node, a: keyword */
+    VC_FACT_EVERY,     /* id: literal of all items */
+    VC_FACT_AT,        /* id: literal, a: index of an item that must be there */
+    VC_FACT_REQUIRED,
+    VC_FACT_ABSENT,   /* text */
+    VC_FACT_PROPERTY, /* text, id: literal */
+    VC_FACT_REFUSED   /* id: node, a: keyword, b: kinds of values */
 };
 
 struct vc_fact {

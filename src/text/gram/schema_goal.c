@@ -94,7 +94,8 @@ static vc_status object_empty(struct vc_schema_cx *cx, const struct vc_clause *c
     return VC_OK;
 }
 
-static vc_status values_empty(struct vc_schema_cx *cx, const struct vc_goal *goal, const struct vc_clause *c, bool *empty) {
+static vc_status values_empty(struct vc_schema_cx *cx, const struct vc_goal *goal, const struct vc_clause *c,
+                              bool *empty) {
     *empty = true;
     size_t n = vc_schema_num_values(cx, c);
     for (size_t i = 0; i < n && *empty; i++) {
@@ -106,7 +107,8 @@ static vc_status values_empty(struct vc_schema_cx *cx, const struct vc_goal *goa
 }
 
 /* Of the kinds within mask. */
-static vc_status masked_empty(struct vc_schema_cx *cx, const struct vc_goal *goal, const struct vc_clause *c, unsigned mask, bool *empty) {
+static vc_status masked_empty(struct vc_schema_cx *cx, const struct vc_goal *goal, const struct vc_clause *c,
+                              unsigned mask, bool *empty) {
     if (c->values) return values_empty(cx, goal, c, empty);
     unsigned types = c->types & mask;
     bool none = false;
@@ -126,7 +128,8 @@ static vc_status masked_empty(struct vc_schema_cx *cx, const struct vc_goal *goa
     return VC_OK;
 }
 
-vc_status vc_schema_clause_empty(struct vc_schema_cx *cx, const struct vc_goal *goal, const struct vc_clause *c, bool *empty) {
+vc_status vc_schema_clause_empty(struct vc_schema_cx *cx, const struct vc_goal *goal, const struct vc_clause *c,
+                                 bool *empty) {
     return masked_empty(cx, goal, c, VC_ST_ALL, empty);
 }
 
@@ -155,4 +158,6 @@ vc_status vc_schema_empty_of(struct vc_schema_cx *cx, struct vc_goal *goal, unsi
     return VC_OK;
 }
 
-vc_status vc_schema_empty(struct vc_schema_cx *cx, struct vc_goal *goal, bool *empty) { return vc_schema_empty_of(cx, goal, VC_ST_ALL, empty); }
+vc_status vc_schema_empty(struct vc_schema_cx *cx, struct vc_goal *goal, bool *empty) {
+    return vc_schema_empty_of(cx, goal, VC_ST_ALL, empty);
+}

@@ -27,12 +27,14 @@ static unsigned type_bits(vc_str name) {
     return 0;
 }
 
-static vc_status one_type(struct vc_schema_doc *d, uint32_t id, enum vc_schema_keyword k, const json_t *v, unsigned *bits) {
+static vc_status one_type(struct vc_schema_doc *d, uint32_t id, enum vc_schema_keyword k, const json_t *v,
+                          unsigned *bits) {
     if (!json_is_string(v)) return vc_schema_fail(d, VC_E_INVALID, id, k, "must be a type's name or a list of names");
     unsigned b = type_bits(str_of(v));
     char shown[64];
     if (!b)
-        return vc_schema_fail(d, VC_E_INVALID, id, k, "\"%s\" is no type; types are null, boolean, integer, number, string, array, object",
+        return vc_schema_fail(d, VC_E_INVALID, id, k,
+                              "\"%s\" is no type; types are null, boolean, integer, number, string, array, object",
                               vc_printable(shown, sizeof shown, json_string_value(v), json_string_length(v)));
     *bits |= b;
     return VC_OK;
@@ -79,7 +81,8 @@ static vc_status form_COUNT(struct vc_schema_doc *d, uint32_t id, enum vc_schema
     if (!json_is_number(v) || f < 0 || (f < COUNT_MAX && f != (double)(uint32_t)f))
         return vc_schema_fail(d, VC_E_INVALID, id, k, "must be a whole number, 0 or more");
     bool least = k == VC_KW_MIN_LENGTH || k == VC_KW_MIN_ITEMS || k == VC_KW_MIN_CONTAINS || k == VC_KW_MIN_PROPERTIES;
-    if (f >= COUNT_MAX && least) return vc_schema_fail(d, VC_E_UNSUPPORTED, id, k, "at most %d is supported", COUNT_MAX);
+    if (f >= COUNT_MAX && least)
+        return vc_schema_fail(d, VC_E_UNSUPPORTED, id, k, "at most %d is supported", COUNT_MAX);
     d->node[id].count[arg] = f >= COUNT_MAX ? UINT32_MAX : (uint32_t)f;
     return VC_OK;
 }
@@ -109,12 +112,15 @@ static vc_status form_FORMAT(struct vc_schema_doc *d, uint32_t id, enum vc_schem
 }
 
 /* A schema below node id at place "keyword" or "keyword/token". */
-static vc_status child(struct vc_schema_doc *d, uint32_t id, enum vc_schema_keyword k, const vc_str *token, json_t *v, uint32_t *out) {
+static vc_status child(struct vc_schema_doc *d, uint32_t id, enum vc_schema_keyword k, const vc_str *token, json_t *v,
+                       uint32_t *out) {
     struct vc_buf key = { 0 };
     if (!json_is_object(v) && !json_is_boolean(v)) {
-        const char *hint = k == VC_KW_ITEMS && json_is_array(v) ? "; a list of schemas is prefixItems since draft 2020-12" : "";
-        return vc_schema_fail(d, VC_E_INVALID, id, k, "%s%.*s%s must be a schema, an object or a boolean%s", token ? "\"" : "",
-                              token ? (int)VC_MIN(token->n, 100) : 5, token ? token->p : "value", token ? "\"" : "", hint);
+        const char *hint =
+            k == VC_KW_ITEMS && json_is_array(v) ? "; a list of schemas is prefixItems since draft 2020-12" : "";
+        return vc_schema_fail(d, VC_E_INVALID, id, k, "%s%.*s%s must be a schema, an object or a boolean%s",
+                              token ? "\"" : "", token ? (int)VC_MIN(token->n, 100) : 5, token ? token->p : "value",
+                              token ? "\"" : "", hint);
     }
     vc_buf_adds(&key, vc_schema_keyword_name(k));
     if (token) (void)vc_schema_pointer_add(&key, *token);
@@ -146,7 +152,8 @@ static vc_status form_LIST(struct vc_schema_doc *d, uint32_t id, enum vc_schema_
     return VC_OK;
 }
 
-static vc_status read_map(struct vc_schema_doc *d, uint32_t id, enum vc_schema_keyword k, json_t *v, struct vc_schema_map *map) {
+static vc_status read_map(struct vc_schema_doc *d, uint32_t id, enum vc_schema_keyword k, json_t *v,
+                          struct vc_schema_map *map) {
     const char *name;
     size_t len;
     json_t *value;
@@ -174,7 +181,8 @@ static vc_status form_DEFS(struct vc_schema_doc *d, uint32_t id, enum vc_schema_
     return read_map(d, id, k, v, &map);
 }
 
-static vc_status read_names(struct vc_schema_doc *d, uint32_t id, enum vc_schema_keyword k, const json_t *v, vc_str **out, uint32_t *num) {
+static vc_status read_names(struct vc_schema_doc *d, uint32_t id, enum vc_schema_keyword k, const json_t *v,
+                            vc_str **out, uint32_t *num) {
     size_t n = json_array_size(v);
     if (!json_is_array(v)) return vc_schema_fail(d, VC_E_INVALID, id, k, "must be a list of names");
     *out = VC_NEW_ARRAY(&d->arena, vc_str, n + 1);
@@ -271,7 +279,9 @@ static const struct { const char *name; form_fn *form; size_t arg; } row[VC_KW_C
 #undef VC_KEYWORD
 };
 
-const char *vc_schema_keyword_name(enum vc_schema_keyword k) { return k > VC_KW_NONE && k < VC_KW_COUNT ? row[k].name : ""; }
+const char *vc_schema_keyword_name(enum vc_schema_keyword k) {
+    return k > VC_KW_NONE && k < VC_KW_COUNT ? row[k].name : "";
+}
 
 static enum vc_schema_keyword find(const char *name, size_t len) {
     for (int k = VC_KW_NONE + 1; k < VC_KW_COUNT; k++)
@@ -287,14 +297,17 @@ static vc_status check_limits(struct vc_schema_doc *d, uint32_t id) {
     };
     const struct vc_schema_node *n = &d->node[id];
     for (size_t i = 0; i < VC_ARRAY_LEN(pair); i++)
-        if (vc_schema_has(n, pair[i].lo) && vc_schema_has(n, pair[i].hi) && n->count[row[pair[i].lo].arg] > n->count[row[pair[i].hi].arg])
+        if (vc_schema_has(n, pair[i].lo) && vc_schema_has(n, pair[i].hi) &&
+            n->count[row[pair[i].lo].arg] > n->count[row[pair[i].hi].arg])
             return vc_schema_fail(d, VC_E_INVALID, id, pair[i].lo, "more than %s", row[pair[i].hi].name);
     for (int lo = 0; lo < 2; lo++) {
         for (int hi = 0; hi < 2; hi++) {
-            enum vc_schema_keyword kl = lo ? VC_KW_EXCLUSIVE_MINIMUM : VC_KW_MINIMUM, kh = hi ? VC_KW_EXCLUSIVE_MAXIMUM : VC_KW_MAXIMUM;
+            enum vc_schema_keyword kl = lo ? VC_KW_EXCLUSIVE_MINIMUM : VC_KW_MINIMUM,
+                                   kh = hi ? VC_KW_EXCLUSIVE_MAXIMUM : VC_KW_MAXIMUM;
             if (!vc_schema_has(n, kl) || !vc_schema_has(n, kh)) continue;
             int c = vc_dec_cmp(&n->num[row[kl].arg], &n->num[row[kh].arg]);
-            if (c > 0 || (c == 0 && (lo || hi))) return vc_schema_fail(d, VC_E_INVALID, id, kl, "no number is left below %s", row[kh].name);
+            if (c > 0 || (c == 0 && (lo || hi)))
+                return vc_schema_fail(d, VC_E_INVALID, id, kl, "no number is left below %s", row[kh].name);
         }
     }
     return VC_OK;
@@ -314,7 +327,8 @@ vc_status vc_schema_keywords(struct vc_schema_doc *d, uint32_t id) {
         if (json_is_false(json)) d->node[id].types = 0;
         return VC_OK;
     }
-    if (!json_is_object(json)) return vc_schema_fail(d, VC_E_INVALID, id, VC_KW_NONE, "a schema is an object or a boolean");
+    if (!json_is_object(json))
+        return vc_schema_fail(d, VC_E_INVALID, id, VC_KW_NONE, "a schema is an object or a boolean");
     v = json_object_get(json, "$id");    /* before the children, which it concerns */
     if (v) VC_TRY(form_ID(d, id, VC_KW_ID, 0, v));
     json_object_keylen_foreach(json, name, len, v) {

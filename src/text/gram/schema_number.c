@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * schema_number.c: numbers. Without limits a number is what JSON calls one; with limits it is written without an exponent
- * and follows a small automaton over its digits: how many were read (as far as the limits need it), how they compare with
- * the first digits of each limit, and the remainder by multipleOf. */
+ * schema_number.c: numbers. Without limits a number is what JSON calls one; with limits it is written without an
+ * exponent and follows a small automaton over its digits: how many were read (as far as the limits need it), how they
+ * compare with the first digits of each limit, and the remainder by multipleOf. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -50,10 +50,14 @@ static uint8_t cmp_int(const struct vc_dec *b, uint8_t was, int32_t pos, int d) 
 }
 
 /* The whole part is complete with pos digits. */
-static uint8_t cmp_end(const struct vc_dec *b, uint8_t was, int32_t pos) { return pos < int_digits(b) ? LESS : pos > int_digits(b) ? MORE : was; }
+static uint8_t cmp_end(const struct vc_dec *b, uint8_t was, int32_t pos) {
+    return pos < int_digits(b) ? LESS : pos > int_digits(b) ? MORE : was;
+}
 
 /* The number is complete with read digits after the point. */
-static uint8_t cmp_all(const struct vc_dec *b, uint8_t was, int32_t read) { return was == SAME && read < frac_digits(b) ? LESS : was; }
+static uint8_t cmp_all(const struct vc_dec *b, uint8_t was, int32_t read) {
+    return was == SAME && read < frac_digits(b) ? LESS : was;
+}
 
 static uint8_t cmp_frac(const struct vc_dec *b, uint8_t was, int32_t pos, int d) {
     int own = vc_dec_place(b, -pos);
@@ -120,7 +124,8 @@ static uint32_t hash(const struct state *t) {
 }
 
 static bool same(const struct state *a, const struct state *b) {
-    return a->phase == b->phase && a->lo == b->lo && a->hi == b->hi && a->nonzero == b->nonzero && a->pos == b->pos && a->rest == b->rest;
+    return a->phase == b->phase && a->lo == b->lo && a->hi == b->hi && a->nonzero == b->nonzero && a->pos == b->pos &&
+           a->rest == b->rest;
 }
 
 static bool grow(struct walk *w) {
@@ -288,7 +293,8 @@ static vc_status magnitude(struct vc_schema_cx *cx, const struct spec *s, uint32
     free(w.node);
     free(w.slot);
     free(w.live);
-    return ok ? VC_OK : vc_schema_fail(cx->doc, VC_E_UNSUPPORTED, node, VC_KW_MULTIPLE_OF, "these limits need too many states");
+    return ok ? VC_OK
+              : vc_schema_fail(cx->doc, VC_E_UNSUPPORTED, node, VC_KW_MULTIPLE_OF, "these limits need too many states");
 }
 
 /* Both signs of lo … hi; -0 is not written. */
@@ -345,8 +351,8 @@ static vc_status divisor(struct vc_schema_cx *cx, const struct vc_cell *list, st
         if (fits && c == list) s->scale = scale;
         if (fits) s->div = c == list ? m : s->div / gcd(s->div, m) * m;
         if (!fits || s->div > DIVISOR_MAX)
-            return vc_schema_fail(cx->doc, VC_E_UNSUPPORTED, c->id, VC_KW_MULTIPLE_OF, "only divisors with up to %d remainders are enforced",
-                                  DIVISOR_MAX);
+            return vc_schema_fail(cx->doc, VC_E_UNSUPPORTED, c->id, VC_KW_MULTIPLE_OF,
+                                  "only divisors with up to %d remainders are enforced", DIVISOR_MAX);
     }
     return VC_OK;
 }
@@ -357,11 +363,19 @@ static int by_value(const void *a, const void *b) {
 }
 
 vc_status vc_schema_number(struct vc_schema_cx *cx, const struct vc_clause *c, vc_gram_node *out) {
-    struct spec s = { .lo = c->lo, .hi = c->hi, .has_lo = c->has_lo, .has_hi = c->has_hi, .lo_open = c->lo_open, .hi_open = c->hi_open,
-                      .types = c->types & VC_ST_NUMBER, .div = 1, .divided = c->multiples != NULL };
+    struct spec s = { .lo = c->lo,
+                      .hi = c->hi,
+                      .has_lo = c->has_lo,
+                      .has_hi = c->has_hi,
+                      .lo_open = c->lo_open,
+                      .hi_open = c->hi_open,
+                      .types = c->types & VC_ST_NUMBER,
+                      .div = 1,
+                      .divided = c->multiples != NULL };
     uint32_t n = 0, node = c->multiples ? c->multiples->id : 0;
     if (!c->has_lo && !c->has_hi && !c->multiples && !c->not_numbers && s.types & VC_ST_INT) {
-        const char *text = s.types & VC_ST_FRAC ? "-?(?:0|[1-9][0-9]*)(?:\\.[0-9]+)?(?:[eE][+-]?[0-9]+)?" : "-?(?:0|[1-9][0-9]*)";
+        const char *text =
+            s.types & VC_ST_FRAC ? "-?(?:0|[1-9][0-9]*)(?:\\.[0-9]+)?(?:[eE][+-]?[0-9]+)?" : "-?(?:0|[1-9][0-9]*)";
         *out = vc_gram_regex(cx->g, text, strlen(text), 0, cx->doc->err);
         return *out ? VC_OK : vc_gram_status(cx->g, cx->doc->err);
     }

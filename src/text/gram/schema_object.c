@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
- * schema_object.c: objects. Members come in the order of `properties`, then names that only `required` knows, then others.
- * Optional members make no more than two ways per member: each place of the order has one node for "nothing was written
- * yet" and one for "a comma is due" (with minProperties or maxProperties: one per number of members so far).
- * A name that is not listed is spelt plainly and is none of the listed ones, so that no listed member can be written
+ * schema_object.c: objects. Members come in the order of `properties`, then names that only `required` knows, then
+ * others. Optional members make no more than two ways per member: each place of the order has one node for "nothing was
+ * written yet" and one for "a comma is due" (with minProperties or maxProperties: one per number of members so far). A
+ * name that is not listed is spelt plainly and is none of the listed ones, so that no listed member can be written
  * twice. Others may be: so more than one of them is never counted on for minProperties. */
 #include <string.h>
 
@@ -17,7 +17,8 @@ static uint32_t rest_of(const struct vc_schema_node *n) { return n->additional ?
 static vc_status names_goal(struct vc_schema_cx *cx, const struct vc_clause *c, struct vc_goal **out) {
     struct vc_lits l = { NULL, 0, 0 };
     for (const struct vc_cell *o = c->objects; o; o = o->next)
-        if (cx->doc->node[o->id].names && !vc_lits_add(cx, &l, VC_LIT(cx->doc->node[o->id].names))) return vc_schema_memory(cx);
+        if (cx->doc->node[o->id].names && !vc_lits_add(cx, &l, VC_LIT(cx->doc->node[o->id].names)))
+            return vc_schema_memory(cx);
     *out = vc_schema_goal(cx, l.v, l.n);
     return *out ? VC_OK : vc_schema_memory(cx);
 }
@@ -42,7 +43,8 @@ static vc_status node_lits(struct vc_schema_cx *cx, uint32_t o, vc_str name, str
     return ok ? VC_OK : vc_schema_memory(cx);
 }
 
-vc_status vc_schema_property_goal(struct vc_schema_cx *cx, const struct vc_clause *c, vc_str name, struct vc_goal **out) {
+vc_status vc_schema_property_goal(struct vc_schema_cx *cx, const struct vc_clause *c, vc_str name,
+                                  struct vc_goal **out) {
     struct vc_lits l = { NULL, 0, 0 };
     struct vc_goal *names;
     bool ok = true, valid = true;
@@ -114,7 +116,8 @@ static vc_status list_names(struct vc_schema_cx *cx, const struct vc_clause *c, 
 }
 
 /* All different patterns of the nodes: newest first, a = their number. */
-static vc_status list_patterns(struct vc_schema_cx *cx, const struct vc_clause *c, const struct vc_cell **list, uint32_t *n) {
+static vc_status list_patterns(struct vc_schema_cx *cx, const struct vc_clause *c, const struct vc_cell **list,
+                               uint32_t *n) {
     *n = 0;
     for (const struct vc_cell *o = c->objects; o; o = o->next) {
         const struct vc_schema_map *map = &cx->doc->node[o->id].patterns;
@@ -134,8 +137,8 @@ static bool in_set(const struct vc_cell *list, vc_str text, uint32_t set) {
 }
 
 /* Members whose name matches just the patterns of set. */
-static vc_status other_of(struct vc_schema_cx *cx, const struct vc_clause *c, const struct vc_cell *patterns, uint32_t set,
-                          const struct vc_cell *not_names, vc_gram_node *all) {
+static vc_status other_of(struct vc_schema_cx *cx, const struct vc_clause *c, const struct vc_cell *patterns,
+                          uint32_t set, const struct vc_cell *not_names, vc_gram_node *all) {
     struct vc_lits l = { NULL, 0, 0 };
     bool ok = true, empty;
     for (const struct vc_cell *o = c->objects; o && ok; o = o->next) {
@@ -170,13 +173,15 @@ static vc_status other_of(struct vc_schema_cx *cx, const struct vc_clause *c, co
     return VC_OK;
 }
 
-static vc_status others(struct vc_schema_cx *cx, const struct vc_clause *c, const struct vc_cell *not_names, vc_gram_node *out) {
+static vc_status others(struct vc_schema_cx *cx, const struct vc_clause *c, const struct vc_cell *not_names,
+                        vc_gram_node *out) {
     const struct vc_cell *patterns = NULL;
     uint32_t n;
     *out = 0;
     VC_TRY(list_patterns(cx, c, &patterns, &n));
     if (n > PATTERNS_MAX)
-        return vc_schema_fail(cx->doc, VC_E_UNSUPPORTED, patterns->id, VC_KW_PATTERN_PROPERTIES, "more than %d patterns", PATTERNS_MAX);
+        return vc_schema_fail(cx->doc, VC_E_UNSUPPORTED, patterns->id, VC_KW_PATTERN_PROPERTIES,
+                              "more than %d patterns", PATTERNS_MAX);
     for (uint32_t set = 0; set < 1u << n; set++) VC_TRY(other_of(cx, c, patterns, set, not_names, out));
     return VC_OK;
 }
@@ -186,7 +191,8 @@ static vc_gram_node tail(struct vc_schema_cx *cx, const struct members *m, uint3
     uint32_t lo = m->min > k ? m->min - k : 0;
     if (m->max < k || lo > (m->other ? 1 : 0)) return nothing(cx);
     if (!m->other) return cx->ws;
-    vc_gram_node more = vc_gram_repeat(cx->g, vc_gram_seq2(cx->g, cx->comma, m->other), lo, m->max == UINT32_MAX ? VC_GRAM_INF : m->max - k);
+    vc_gram_node more = vc_gram_repeat(cx->g, vc_gram_seq2(cx->g, cx->comma, m->other), lo,
+                                       m->max == UINT32_MAX ? VC_GRAM_INF : m->max - k);
     return lo > (m->max == UINT32_MAX ? lo : m->max - k) ? nothing(cx) : vc_gram_seq2(cx->g, more, cx->ws);
 }
 
@@ -231,7 +237,10 @@ vc_status vc_schema_object(struct vc_schema_cx *cx, const struct vc_clause *c, v
     if (m.max >= m.n && !m.other) m.max = UINT32_MAX;
     if (m.other && m.min > m.n + 1)
         return vc_schema_fail(cx->doc, VC_E_UNSUPPORTED, c->min_props_node, VC_KW_MIN_PROPERTIES,
-                              "names that are not in properties could be written twice, so at most %u is enforced here", m.n + 1);
+                              "names that are not in properties could be written twice, so at most %u is enforced here",
+                              m.n + 1);
     *out = body(cx, &m);
-    return *out ? VC_OK : vc_schema_fail(cx->doc, VC_E_INVALID, c->min_props_node, VC_KW_MAX_PROPERTIES, "too many members to count");
+    return *out ? VC_OK
+                : vc_schema_fail(cx->doc, VC_E_INVALID, c->min_props_node, VC_KW_MAX_PROPERTIES,
+                                 "too many members to count");
 }

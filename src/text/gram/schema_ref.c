@@ -6,7 +6,10 @@
 #include "text/gram/schema_doc.h"
 
 static int hex(char c) {
-    return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
+    return c >= '0' && c <= '9'   ? c - '0'
+           : c >= 'a' && c <= 'f' ? c - 'a' + 10
+           : c >= 'A' && c <= 'F' ? c - 'A' + 10
+                                  : -1;
 }
 
 static void percent_decode(struct vc_buf *b, vc_str s) {
@@ -60,7 +63,8 @@ static vc_status pointer(struct vc_schema_doc *d, uint32_t id, uint32_t from, vc
         }
     }
     if (start < p.n) {
-        if (!json_is_object(at) && !json_is_boolean(at)) return vc_schema_fail(d, VC_E_INVALID, id, VC_KW_REF, "does not lead to a schema");
+        if (!json_is_object(at) && !json_is_boolean(at))
+            return vc_schema_fail(d, VC_E_INVALID, id, VC_KW_REF, "does not lead to a schema");
         from = vc_schema_add(d, from, (vc_str){ p.p + start + 1, p.n - start - 1 }, at);
         if (!from) return vc_schema_fail(d, VC_E_UNSUPPORTED, id, VC_KW_REF, "the schema is too large");
     }
@@ -101,7 +105,9 @@ vc_status vc_schema_resolve(struct vc_schema_doc *d, uint32_t id) {
     const char *hash = ref.n ? memchr(ref.p, '#', ref.n) : NULL;
     vc_str uri = { ref.p, hash ? (size_t)(hash - ref.p) : ref.n };
     uint32_t from = uri.n ? by_id(d, uri) : d->node[id].resource;
-    if (!from) return vc_schema_fail(d, VC_E_INVALID, id, k, "\"%s\" is no schema of this document; nothing is fetched", shown);
+    if (!from)
+        return vc_schema_fail(d, VC_E_INVALID, id, k, "\"%s\" is no schema of this document; nothing is fetched",
+                              shown);
     struct vc_buf frag = { 0 };
     if (hash) percent_decode(&frag, (vc_str){ hash + 1, ref.n - uri.n - 1 });
     vc_str f = { frag.p, frag.n };
@@ -114,7 +120,8 @@ vc_status vc_schema_resolve(struct vc_schema_doc *d, uint32_t id) {
     } else if (f.n) {
         target = by_anchor(d, from, f);
         if (!target) s = vc_schema_fail(d, VC_E_INVALID, id, k, "\"%s\": there is no such anchor", shown);
-        else if (dynamic && !dynamic_is_plain(d, f)) s = vc_schema_fail(d, VC_E_UNSUPPORTED, id, k, "\"%s\": several such anchors", shown);
+        else if (dynamic && !dynamic_is_plain(d, f))
+            s = vc_schema_fail(d, VC_E_UNSUPPORTED, id, k, "\"%s\": several such anchors", shown);
     }
     vc_buf_free(&frag);
     if (s == VC_OK) d->node[id].target = target;

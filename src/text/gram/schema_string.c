@@ -43,7 +43,8 @@ static vc_status regex(struct vc_schema_cx *cx, const struct vc_cell *c, bool fo
 }
 
 /* base and all (not neg) or without all (neg) of list. */
-static vc_status narrow(struct vc_schema_cx *cx, const struct vc_cell *list, bool format, bool neg, vc_gram_node *base) {
+static vc_status narrow(struct vc_schema_cx *cx, const struct vc_cell *list, bool format, bool neg,
+                        vc_gram_node *base) {
     for (; list; list = list->next) {
         vc_gram_node rx;
         if (list->neg != neg) continue;
@@ -72,7 +73,8 @@ static vc_status body(struct vc_schema_cx *cx, const struct lang *l, vc_gram_nod
     vc_gram_node base = l->base;
     if (plain(l)) {
         bool free = !l->min && max == UINT32_MAX;
-        *out = free ? vc_gram_star(cx->g, cx->loose_char) : vc_gram_repeat(cx->g, cx->any_char, l->min, max == UINT32_MAX ? VC_GRAM_INF : max);
+        *out = free ? vc_gram_star(cx->g, cx->loose_char)
+                    : vc_gram_repeat(cx->g, cx->any_char, l->min, max == UINT32_MAX ? VC_GRAM_INF : max);
         return VC_OK;
     }
     for (const struct vc_cell *f = l->formats; f; f = f->next)
@@ -88,13 +90,18 @@ static vc_status body(struct vc_schema_cx *cx, const struct lang *l, vc_gram_nod
     base = without(cx, base, l->not_names);
     if (l->min > max) base = vc_gram_alt(cx->g, NULL, 0);
     else if (l->min || max != UINT32_MAX)
-        base = vc_gram_both(cx->g, vc_gram_repeat(cx->g, cx->plain_char, l->min, max == UINT32_MAX ? VC_GRAM_INF : max), base);
+        base = vc_gram_both(cx->g, vc_gram_repeat(cx->g, cx->plain_char, l->min, max == UINT32_MAX ? VC_GRAM_INF : max),
+                            base);
     *out = base;
     return base ? VC_OK : vc_gram_status(cx->g, cx->doc->err);
 }
 
 static struct lang lang_of(const struct vc_clause *c) {
-    return (struct lang){ .min = c->min_len, .max = c->max_len, .patterns = c->patterns, .formats = c->formats, .not_strings = c->not_strings };
+    return (struct lang){ .min = c->min_len,
+                          .max = c->max_len,
+                          .patterns = c->patterns,
+                          .formats = c->formats,
+                          .not_strings = c->not_strings };
 }
 
 static vc_gram_node quoted(struct vc_schema_cx *cx, vc_gram_node inner) {
@@ -120,7 +127,8 @@ vc_status vc_schema_string_empty(struct vc_schema_cx *cx, const struct vc_clause
 }
 
 /* The strings of an enum or const among the names. */
-static vc_status listed(struct vc_schema_cx *cx, const struct vc_goal *names, const struct vc_clause *c, vc_gram_node *base) {
+static vc_status listed(struct vc_schema_cx *cx, const struct vc_goal *names, const struct vc_clause *c,
+                        vc_gram_node *base) {
     size_t n = vc_schema_num_values(cx, c), k = 0;
     vc_gram_node *v = VC_NEW_ARRAY(&cx->arena, vc_gram_node, n + 1);
     if (!v) return vc_schema_memory(cx);
@@ -134,8 +142,8 @@ static vc_status listed(struct vc_schema_cx *cx, const struct vc_goal *names, co
     return VC_OK;
 }
 
-vc_status vc_schema_name(struct vc_schema_cx *cx, struct vc_goal *names, const struct vc_cell *patterns, const struct vc_cell *not_names,
-                         vc_gram_node *out) {
+vc_status vc_schema_name(struct vc_schema_cx *cx, struct vc_goal *names, const struct vc_cell *patterns,
+                         const struct vc_cell *not_names, vc_gram_node *out) {
     struct lang l = { .max = UINT32_MAX, .more_patterns = patterns, .not_names = not_names };
     vc_gram_node inner = 0;
     if (!names || !names->n) {

@@ -43,7 +43,8 @@ vc_gram_node vc_schema_json_value(struct vc_schema_cx *cx, const json_t *root) {
     while (stack) {
         if (v && (json_is_array(v) || json_is_object(v)) && depth < DEPTH) {
             vc_gram_node open = vc_gram_seq2(g, vc_gram_text(g, json_is_array(v) ? "[" : "{", 1), cx->ws);
-            stack[depth++] = (struct level){ v, 0, json_is_object(v) ? json_object_iter((json_t *)(uintptr_t)v) : NULL, open };
+            stack[depth++] =
+                (struct level){ v, 0, json_is_object(v) ? json_object_iter((json_t *)(uintptr_t)v) : NULL, open };
         } else if (v) {
             done = json_is_array(v) || json_is_object(v) ? 0 : scalar(cx, v);
             if (!depth) return done;
@@ -104,7 +105,8 @@ vc_status vc_schema_values(struct vc_schema_cx *cx, struct vc_goal *goal, const 
             bool valid;
             VC_TRY(vc_schema_valid(cx, goal, one, &valid));
             if (!valid || known(v, *n, one)) continue;
-            open = *n >= cap || json_is_real(one) || json_is_array(one) || json_is_object(one);    /* 1 and 1.0 are equal */
+            open =
+                *n >= cap || json_is_real(one) || json_is_array(one) || json_is_object(one); /* 1 and 1.0 are equal */
             if (!open) v[(*n)++] = one;
         }
         if (open) {

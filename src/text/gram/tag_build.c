@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * tag_build.c: structural tags, in vLLM's form {"structures": [{"begin", "schema", "end"}], "triggers": […]} and in
- * xgrammar's {"format": {"type": …}} (documentation of xgrammar 0.2, "Structural Tag Usage"). Formats that speak of token
- * ids are refused: here special tokens never match text. */
+ * xgrammar's {"format": {"type": …}} (documentation of xgrammar 0.2, "Structural Tag Usage"). Formats that speak of
+ * token ids are refused: here special tokens never match text. */
 #include "text/gram/tag_build.h"
 
 #include <stdarg.h>
@@ -27,7 +27,8 @@ vc_status vc_tag_fail(struct vc_tag_cx *t, vc_status s, const char *member, cons
         snprintf(t->where->keyword, sizeof t->where->keyword, "%s", member);
         snprintf(t->where->path, sizeof t->where->path, "#%s", t->path.p ? t->path.p : "");
     }
-    return vc_fail(t->err, s, "structural tag at #%s: %s%s%s", t->path.p ? t->path.p : "", member, *member ? ": " : "", text);
+    return vc_fail(t->err, s, "structural tag at #%s: %s%s%s", t->path.p ? t->path.p : "", member, *member ? ": " : "",
+                   text);
 }
 
 static vc_status no_memory(struct vc_tag_cx *t) { return vc_fail(t->err, VC_E_NOMEM, "structural tag: out of memory"); }
@@ -46,7 +47,8 @@ static vc_status bool_of(struct vc_tag_cx *t, const json_t *o, const char *membe
     return VC_OK;
 }
 
-vc_status vc_tag_strings(struct vc_tag_cx *t, const json_t *o, const char *member, const struct vc_tag_strs *more, struct vc_tag_strs *out) {
+vc_status vc_tag_strings(struct vc_tag_cx *t, const json_t *o, const char *member, const struct vc_tag_strs *more,
+                         struct vc_tag_strs *out) {
     const json_t *v = json_object_get(o, member);
     size_t n = json_array_size(v);
     *out = (struct vc_tag_strs){ VC_NEW_ARRAY(&t->arena, vc_str, n + (more ? more->n : 0) + 1), 0 };
@@ -54,7 +56,8 @@ vc_status vc_tag_strings(struct vc_tag_cx *t, const json_t *o, const char *membe
     if (v && !json_is_array(v)) return vc_tag_fail(t, VC_E_INVALID, member, "must be a list of strings");
     for (size_t i = 0; i < n; i++) {
         const json_t *s = json_array_get(v, i);
-        if (!json_is_string(s) || !json_string_length(s)) return vc_tag_fail(t, VC_E_INVALID, member, "entry %zu must be a string, not empty", i);
+        if (!json_is_string(s) || !json_string_length(s))
+            return vc_tag_fail(t, VC_E_INVALID, member, "entry %zu must be a string, not empty", i);
         out->v[out->n++] = (vc_str){ json_string_value(s), json_string_length(s) };
     }
     for (uint32_t i = 0; more && i < more->n; i++) out->v[out->n++] = more->v[i];
@@ -62,7 +65,8 @@ vc_status vc_tag_strings(struct vc_tag_cx *t, const json_t *o, const char *membe
 }
 
 /* The format under member, or entry i of the list there. */
-static vc_status below(struct vc_tag_cx *t, const json_t *o, const char *member, size_t i, const struct vc_tag_strs *ends, vc_gram_node *out) {
+static vc_status below(struct vc_tag_cx *t, const json_t *o, const char *member, size_t i,
+                       const struct vc_tag_strs *ends, vc_gram_node *out) {
     const json_t *v = json_object_get(o, member);
     size_t was = t->path.n;
     vc_buf_printf(&t->path, "/%s", member);
@@ -146,7 +150,8 @@ static vc_status any_text(struct vc_tag_cx *t, const json_t *o, const struct vc_
     struct vc_tag_strs excludes;
     const json_t *tokens = json_object_get(o, "max_tokens"), *chars = json_object_get(o, "max_chars");
     int64_t max;
-    if (tokens && !json_is_null(tokens)) return vc_tag_fail(t, VC_E_UNSUPPORTED, "max_tokens", "a grammar counts no tokens; use max_chars");
+    if (tokens && !json_is_null(tokens))
+        return vc_tag_fail(t, VC_E_UNSUPPORTED, "max_tokens", "a grammar counts no tokens; use max_chars");
     VC_TRY(vc_tag_strings(t, o, "excludes", ends, &excludes));
     *out = vc_tag_without(t, &excludes);
     if (!chars || json_is_null(chars)) return VC_OK;
@@ -176,7 +181,8 @@ static vc_status either(struct vc_tag_cx *t, const json_t *o, const struct vc_ta
     return VC_OK;
 }
 
-static vc_status times(struct vc_tag_cx *t, const json_t *o, uint32_t min, uint32_t max, const struct vc_tag_strs *ends, vc_gram_node *out) {
+static vc_status times(struct vc_tag_cx *t, const json_t *o, uint32_t min, uint32_t max, const struct vc_tag_strs *ends,
+                       vc_gram_node *out) {
     vc_gram_node x;
     VC_TRY(below(t, o, "content", SIZE_MAX, ends, &x));
     *out = vc_gram_repeat(t->g, x, min, max);
@@ -227,7 +233,8 @@ static vc_status tag_rest(struct vc_tag_cx *t, const json_t *o, size_t skip, boo
     vc_str begin;
     struct vc_tag_strs ends;
     vc_gram_node content = 0, end = 0;
-    if (json_is_object(json_object_get(o, "begin"))) return vc_tag_fail(t, VC_E_UNSUPPORTED, "begin", "a token; only strings are supported");
+    if (json_is_object(json_object_get(o, "begin")))
+        return vc_tag_fail(t, VC_E_UNSUPPORTED, "begin", "a token; only strings are supported");
     VC_TRY(string_of(t, o, "begin", &begin));
     VC_TRY(ends_of(t, o, &ends, &end));
     if (legacy) VC_TRY(schema_of(t, o, "schema", &content));
@@ -243,8 +250,8 @@ static vc_status tag(struct vc_tag_cx *t, const json_t *o, const struct vc_tag_s
 }
 
 /* Entry i of the list of tags under member; the trigger that its begin starts with is *trigger, and is left out. */
-static vc_status tag_at(struct vc_tag_cx *t, const json_t *o, const char *member, size_t i, const struct vc_tag_strs *triggers, vc_str *trigger,
-                        vc_gram_node *out) {
+static vc_status tag_at(struct vc_tag_cx *t, const json_t *o, const char *member, size_t i,
+                        const struct vc_tag_strs *triggers, vc_str *trigger, vc_gram_node *out) {
     const json_t *v = json_array_get(json_object_get(o, member), i);
     const json_t *type = json_object_get(v, "type"), *begin = json_object_get(v, "begin");
     bool legacy = !strcmp(member, "structures");
@@ -252,7 +259,8 @@ static vc_status tag_at(struct vc_tag_cx *t, const json_t *o, const char *member
     vc_status s = VC_OK;
     vc_buf_printf(&t->path, "/%s/%zu", member, i);
     if (!json_is_object(v)) s = vc_tag_fail(t, VC_E_INVALID, "", "must be an object");
-    else if (!legacy && type && !(json_is_string(type) && !strcmp(json_string_value(type), "tag"))) s = vc_tag_fail(t, VC_E_INVALID, "type", "must be \"tag\"");
+    else if (!legacy && type && !(json_is_string(type) && !strcmp(json_string_value(type), "tag")))
+        s = vc_tag_fail(t, VC_E_INVALID, "type", "must be \"tag\"");
     for (uint32_t k = 0; s == VC_OK && triggers && k < triggers->n && !skip; k++) {
         vc_str b = { json_string_value(begin), json_string_length(begin) };
         if (!b.p || b.n < triggers->v[k].n || memcmp(b.p, triggers->v[k].p, triggers->v[k].n)) continue;
@@ -266,7 +274,8 @@ static vc_status tag_at(struct vc_tag_cx *t, const json_t *o, const char *member
     return s;
 }
 
-static vc_status triggered(struct vc_tag_cx *t, const json_t *o, const char *member, const struct vc_tag_strs *ends, vc_gram_node *out) {
+static vc_status triggered(struct vc_tag_cx *t, const json_t *o, const char *member, const struct vc_tag_strs *ends,
+                           vc_gram_node *out) {
     struct vc_tag_strs triggers, excludes;
     bool at_least_one = false, once = false;
     size_t n;
@@ -290,11 +299,13 @@ static vc_status triggered(struct vc_tag_cx *t, const json_t *o, const char *mem
     return VC_OK;
 }
 
-static vc_status triggered_tags(struct vc_tag_cx *t, const json_t *o, const struct vc_tag_strs *ends, vc_gram_node *out) {
+static vc_status triggered_tags(struct vc_tag_cx *t, const json_t *o, const struct vc_tag_strs *ends,
+                                vc_gram_node *out) {
     return triggered(t, o, "tags", ends, out);
 }
 
-static vc_status tags_with_separator(struct vc_tag_cx *t, const json_t *o, const struct vc_tag_strs *ends, vc_gram_node *out) {
+static vc_status tags_with_separator(struct vc_tag_cx *t, const json_t *o, const struct vc_tag_strs *ends,
+                                     vc_gram_node *out) {
     bool at_least_one = false, once = false;
     vc_str sep;
     size_t n;
@@ -342,23 +353,41 @@ static vc_status dispatch(struct vc_tag_cx *t, const json_t *o, const struct vc_
 static vc_status tokens(struct vc_tag_cx *t, const json_t *o, const struct vc_tag_strs *ends, vc_gram_node *out) {
     (void)ends;
     (void)out;
-    return vc_tag_fail(t, VC_E_UNSUPPORTED, "type", "\"%s\" speaks of token ids; use strings", json_string_value(json_object_get(o, "type")));
+    return vc_tag_fail(t, VC_E_UNSUPPORTED, "type", "\"%s\" speaks of token ids; use strings",
+                       json_string_value(json_object_get(o, "type")));
 }
 
 static vc_status format_node(struct vc_tag_cx *t, const json_t *o, const struct vc_tag_strs *ends, vc_gram_node *out) {
-    static const struct { const char *name; format_fn *fn; } row[] = {
-        { "const_string", const_string }, { "json_schema", json_schema }, { "grammar", grammar }, { "regex", regex },
-        { "any_text", any_text }, { "sequence", sequence }, { "or", either }, { "optional", optional }, { "plus", plus },
-        { "star", star }, { "repeat", repeat }, { "tag", tag }, { "triggered_tags", triggered_tags },
-        { "tags_with_separator", tags_with_separator }, { "dispatch", dispatch }, { "token", tokens }, { "exclude_token", tokens },
-        { "any_tokens", tokens }, { "token_triggered_tags", tokens }, { "token_dispatch", tokens },
+    static const struct { const char *name; format_fn *fn;
+    } row[] = {
+        { "const_string", const_string },
+        { "json_schema", json_schema },
+        { "grammar", grammar },
+        { "regex", regex },
+        { "any_text", any_text },
+        { "sequence", sequence },
+        { "or", either },
+        { "optional", optional },
+        { "plus", plus },
+        { "star", star },
+        { "repeat", repeat },
+        { "tag", tag },
+        { "triggered_tags", triggered_tags },
+        { "tags_with_separator", tags_with_separator },
+        { "dispatch", dispatch },
+        { "token", tokens },
+        { "exclude_token", tokens },
+        { "any_tokens", tokens },
+        { "token_triggered_tags", tokens },
+        { "token_dispatch", tokens },
     };
     const json_t *type = json_object_get(o, "type");
     if (!json_is_object(o)) return vc_tag_fail(t, VC_E_INVALID, "", "a format is an object");
     if (!json_is_string(type)) return vc_tag_fail(t, VC_E_INVALID, "type", "must be the name of a format");
     for (size_t i = 0; i < VC_ARRAY_LEN(row); i++) {
         if (strcmp(row[i].name, json_string_value(type)) != 0) continue;
-        if (t->depth >= DEPTH_MAX) return vc_tag_fail(t, VC_E_INVALID, "type", "more than %d formats in each other", DEPTH_MAX);
+        if (t->depth >= DEPTH_MAX)
+            return vc_tag_fail(t, VC_E_INVALID, "type", "more than %d formats in each other", DEPTH_MAX);
         t->depth++;
         vc_status s = row[i].fn(t, o, ends, out);
         t->depth--;
@@ -377,8 +406,8 @@ static vc_status build(struct vc_tag_cx *t, const json_t *spec, vc_gram_node *ro
     return vc_tag_fail(t, VC_E_INVALID, "format", "neither \"format\" nor \"structures\" and \"triggers\" are there");
 }
 
-vc_status vc_tag_build(struct vc_gram *g, const char *spec, size_t n, int whitespace, vc_gram_node *root, struct vc_grammar_where *where,
-                       vc_err *err) {
+vc_status vc_tag_build(struct vc_gram *g, const char *spec, size_t n, int whitespace, vc_gram_node *root,
+                       struct vc_grammar_where *where, vc_err *err) {
     struct vc_tag_cx t = { .g = g, .whitespace = whitespace, .where = where, .err = err };
     json_t *json = NULL;
     if (where) *where = (struct vc_grammar_where){ { 0 }, "#" };

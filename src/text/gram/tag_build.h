@@ -6,7 +6,7 @@
 #include "text/gram/gram_build.h"
 
 /* spec is vLLM's {"structures", "triggers"} or xgrammar's {"format"}. Errors as those of vc_schema_build. */
-vc_status vc_tag_build(struct vc_gram *g, const char *spec, size_t n, int whitespace, vc_gram_node *root, struct vc_grammar_where *where,
-                       vc_err *err);
+vc_status vc_tag_build(struct vc_gram *g, const char *spec, size_t n, int whitespace, vc_gram_node *root,
+                       struct vc_grammar_where *where, vc_err *err);
 
 #endif
