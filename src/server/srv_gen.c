@@ -78,6 +78,7 @@ void srv_gen_free(struct srv_gen *g) {
         for (uint32_t k = 0; p->answers && k < g->rp.sampling.n; k++) answer_free(&p->answers[k]);
     }
     json_decref(g->root);
+    json_decref(g->request);
     vc_buf_free(&g->head);
     free(g->tools_text);
     free(g->constraint_text);
@@ -124,7 +125,7 @@ static bool make_id(struct srv_gen *g) {
         return false;
     }
     srv_random_hex(random, 16);
-    snprintf(g->id, sizeof g->id, "%s-%s", g->writer->id_prefix, id && *id ? id : random);
+    snprintf(g->id, sizeof g->id, "%s%s", g->writer->id_prefix, id && *id ? id : random);
     return true;
 }
 

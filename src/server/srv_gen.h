@@ -39,6 +39,7 @@ struct srv_answer {
     uint32_t num_tokens;
     double last_token;
     int block; uint32_t num_blocks;        /* stream of messages and responses: kind of the open block, blocks so far */
+    size_t block_from;                     /* where its text begins */
     uint64_t seed;
     bool begun, failed;
 };
@@ -66,9 +67,10 @@ struct srv_writer {
     void (*whole)(struct srv_gen *g, struct vc_buf *b);     /* body of the answer that is not streamed */
     /* Stream, call->lock held: an error in place of the end. */
     void (*fail)(struct srv_gen *g, const vc_err *err);
+    bool keep;                             /* a stream's answers are kept, too: its end shows them whole */
 };
 
-extern const struct srv_writer srv_text_writer, srv_chat_writer, srv_messages_writer;
+extern const struct srv_writer srv_text_writer, srv_chat_writer, srv_messages_writer, srv_responses_writer;
 
 enum srv_tool_mode { SRV_TOOLS_NONE, SRV_TOOLS_AUTO, SRV_TOOLS_REQUIRED, SRV_TOOLS_NAMED };
 struct srv_gen {
@@ -76,6 +78,7 @@ struct srv_gen {
     const struct srv_writer *writer;
     struct vc_arena arena;
     json_t *root;
+    json_t *request;                       /* the body as it came, where root is another; owned */
     struct srv_fields f;
     vc_request_params rp;
     char id[176];
@@ -89,6 +92,7 @@ struct srv_gen {
     const char *echo_message;              /* chat with echo: content of the last message */
     struct vc_buf head;                    /* of each chunk, up to the index of its choice */
     uint32_t open_parts;                   /* pump */
+    uint32_t events;                       /* pump: sequence number of the next event */
     bool begun;                            /* pump: the stream or the answer has begun */
     vc_err error;                          /* pump: the first error of a part */
     bool cancelled;                        /* call->lock */

@@ -126,6 +126,7 @@ struct srv {
     struct srv_pump *pump;
     struct srv_watch *watcher;
     struct srv_metrics *metrics;
+    struct srv_store *store;
 };
 
 /* listen.c: a listening socket for host and port or a path; systemd's if it passed one. */
@@ -150,6 +151,14 @@ vc_status srv_watch_start(struct srv *s, vc_err *err);
 void srv_watch_add(struct srv_call *c, int fd);
 void srv_watch_remove(struct srv_call *c);
 void srv_watch_stop(struct srv *s);
+
+/* store.c: responses that may be asked for again or gone on from; the oldest go when there are too many. */
+struct srv_store *srv_store_new(void);
+void srv_store_del(struct srv_store *s);
+/* Keeps a copy of body and a reference to messages. */
+void srv_store_put(struct srv_store *s, const char *id, const char *body, size_t n, json_t *messages);
+/* A new reference to the messages of id, or NULL; with body, the answer's text is added to it. */
+json_t *srv_store_get(struct srv_store *s, const char *id, struct vc_buf *body);
 
 /* pump.c */
 vc_status srv_pump_start(struct srv *s, vc_err *err);

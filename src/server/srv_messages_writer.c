@@ -161,4 +161,4 @@ static void whole(struct srv_gen *g, struct vc_buf *b) {
     vc_jo_end_obj(&w);
 }
 
-const struct srv_writer srv_messages_writer = { "message", "chatcmpl", chunk, end, whole, fail };
+const struct srv_writer srv_messages_writer = { "message", "chatcmpl-", chunk, end, whole, fail, false };

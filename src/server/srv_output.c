@@ -82,7 +82,7 @@ static bool keep_tools(struct srv_answer *a, const vc_output *o) {
 /* What the answer must remember. A stream keeps no text: only what its last chunk needs. */
 static void collect(struct srv_gen *g, struct srv_part *p, struct srv_answer *a, const vc_output *o) {
     bool ok = keep_tools(a, o) && keep_prompt_logprobs(p, o);
-    if (!g->stream) {
+    if (!g->stream || g->writer->keep) {
         ok = ok && keep_ids(a, o) && keep_logprobs(a, o);
         vc_buf_add(&a->text, o->text, o->text_len);
         if (o->reasoning_len) vc_buf_add(&a->reasoning, o->reasoning, o->reasoning_len);
@@ -133,7 +133,7 @@ static void end_part(struct srv_gen *g, struct srv_part *p) {
 static const vc_output *forced_calls(struct srv_gen *g, struct srv_answer *a, const vc_output *o, vc_output *copy) {
     if (g->tools < SRV_TOOLS_REQUIRED) return o;
     srv_calls_push(&a->calls, o->text, o->text_len, g->tool_name);
-    if (!g->stream) vc_buf_add(&a->text, o->text, o->text_len);
+    if (!g->stream || g->writer->keep) vc_buf_add(&a->text, o->text, o->text_len);
     *copy = *o;
     copy->text = "";
     copy->text_len = 0;

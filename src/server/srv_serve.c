@@ -126,13 +126,15 @@ static void stop_all(struct srv *s) {
     srv_watch_stop(s);
     vc_model_close(&s->model);
     srv_metrics_del(s->metrics);
+    srv_store_del(s->store);
     if (s->p.uds && s->listen_fd >= 0) unlink(s->p.uds);
     pthread_mutex_destroy(&s->lock);
 }
 
 static vc_status start(struct srv *s, vc_err *err) {
     s->metrics = srv_metrics_new();
-    if (!s->metrics) return vc_fail(err, VC_E_NOMEM, "out of memory");
+    s->store = srv_store_new();
+    if (!s->metrics || !s->store) return vc_fail(err, VC_E_NOMEM, "out of memory");
     VC_TRY(srv_listen(s, err));
     VC_TRY(srv_watch_start(s, err));
     VC_TRY(srv_front_start(s, FRONT_THREADS, err));

@@ -173,4 +173,4 @@ static void whole(struct srv_gen *g, struct vc_buf *b) {
     vc_jo_end_obj(&w);
 }
 
-const struct srv_writer srv_text_writer = { "text_completion", "cmpl", chunk, end, whole, fail };
+const struct srv_writer srv_text_writer = { "text_completion", "cmpl-", chunk, end, whole, fail, false };

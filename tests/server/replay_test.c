@@ -153,7 +153,6 @@ static void one(const struct server *srv, const json_t *entry, struct state *tot
     char header[256] = "";
     json_t *v;
     struct state s = { .n = (int)json_integer_value(json_object_get(entry, "n")) };
-    if (!strcmp(json_string_value(json_object_get(entry, "group")), "other")) return;
     for (size_t i = 0; i < sizeof known / sizeof known[0]; i++) {
         if (known[i].n != s.n) continue;
         s.how = known[i].how;

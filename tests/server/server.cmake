@@ -13,3 +13,10 @@ foreach(name replay limits calls)
   vc_test(server_${name} FILES ${name}_test.c LINK server_client vc_server TIMEOUT 600)
   add_dependencies(test_server_${name} vllmc)
 endforeach()
+
+# Real clients, where their packages are installed.
+find_program(VLLMC_PYTHON3 python3)
+if(VLLMC_PYTHON3)
+  add_test(NAME server_clients COMMAND ${VLLMC_PYTHON3} ${CMAKE_CURRENT_SOURCE_DIR}/openai_test.py $<TARGET_FILE:vllmc> SmolLM2-135M-Instruct.Q4_1.gguf)
+  set_tests_properties(server_clients PROPERTIES TIMEOUT 600 LABELS clients SKIP_REGULAR_EXPRESSION "^left out: ")
+endif()

@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * srv_responses.c: OpenAI's POST /v1/responses: input items and the stored conversation become the messages of a chat. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "server/srv_chat.h"
+
+static bool refuse(struct srv_call *c, const char *param, const char *text) {
+    srv_error(c, 400, NULL, param, "%s (parameter=%s)", text, param);
+    return false;
+}
+
+static const char *type_of(const json_t *v) {
+    const char *t = json_string_value(json_object_get(v, "type"));
+    return t ? t : "";
+}
+
+/* Parts of input and output text become text parts; others stay as they are, and chat's checks refuse them by name. */
+static json_t *convert_content(const json_t *content) {
+    if (!json_is_array(content)) return json_deep_copy(content);
+    json_t *out = json_array();
+    for (size_t i = 0; i < json_array_size(content); i++) {
+        json_t *p = json_array_get(content, i);
+        const char *t = type_of(p);
+        bool text = !strcmp(t, "input_text") || !strcmp(t, "output_text") || !strcmp(t, "summary_text");
+        if (text) json_array_append_new(out, json_pack("{s:s, s:O*}", "type", "text", "text", json_object_get(p, "text")));
+        else json_array_append(out, p);
+    }
+    return out;
+}
+
+static json_t *call_message(const json_t *item) {
+    return json_pack("{s:s, s:[{s:O*, s:s, s:{s:O*, s:O*}}]}", "role", "assistant", "tool_calls", "id", json_object_get(item, "call_id"), "type", "function", "function",
+                     "name", json_object_get(item, "name"), "arguments", json_object_get(item, "arguments"));
+}
+
+/* One item of the input; false: of a kind that is not known. */
+static bool add_item(json_t *messages, const json_t *item) {
+    const char *t = type_of(item);
+    if (!strcmp(t, "function_call")) return json_array_append_new(messages, call_message(item)) == 0;
+    if (!strcmp(t, "function_call_output")) {
+        json_t *m = json_pack("{s:s, s:O*, s:o*}", "role", "tool", "tool_call_id", json_object_get(item, "call_id"), "content", convert_content(json_object_get(item, "output")));
+        return json_array_append_new(messages, m) == 0;
+    }
+    if (!strcmp(t, "reasoning")) return true;
+    if ((*t && strcmp(t, "message") != 0) || !json_is_object(item)) return false;
+    return json_array_append_new(messages, json_pack("{s:O*, s:o*}", "role", json_object_get(item, "role"), "content", convert_content(json_object_get(item, "content")))) == 0;
+}
+
+/* The stored conversation, then the input. NULL: an error was answered. */
+static json_t *convert_input(struct srv_call *c, const json_t *root) {
+    const json_t *input = json_object_get(root, "input"), *instructions = json_object_get(root, "instructions"), *previous = json_object_get(root, "previous_response_id");
+    json_t *messages = json_array();
+    if (json_is_string(instructions)) json_array_append_new(messages, json_pack("{s:s, s:O}", "role", "system", "content", instructions));
+    if (json_is_string(previous)) {
+        json_t *history = srv_store_get(c->srv->store, json_string_value(previous), NULL);
+        if (!history) {
+            srv_error(c, 404, NULL, "previous_response_id", "Response with id '%.100s' not found.", json_string_value(previous));
+            json_decref(messages);
+            return NULL;
+        }
+        json_array_extend(messages, history);
+        json_decref(history);
+    }
+    bool ok = json_is_string(input) || json_is_array(input);
+    if (json_is_string(input)) json_array_append_new(messages, json_pack("{s:s, s:O}", "role", "user", "content", input));
+    for (size_t i = 0; ok && i < json_array_size(input); i++) ok = add_item(messages, json_array_get(input, i));
+    if (ok) return messages;
+    json_decref(messages);
+    refuse(c, "input", "input must be a text or a list of messages, function calls and their outputs.");
+    return NULL;
+}
+
+static bool convert_tools(struct srv_call *c, json_t *out, const json_t *root) {
+    const json_t *tools = json_object_get(root, "tools"), *choice = json_object_get(root, "tool_choice");
+    json_t *list = json_array();
+    for (size_t i = 0; i < json_array_size(tools); i++) {
+        const json_t *t = json_array_get(tools, i);
+        if (strcmp(type_of(t), "function") != 0) {
+            json_decref(list);
+            return refuse(c, "tools", "Only tools of type function are supported.");
+        }
+        json_array_append_new(list, json_pack("{s:s, s:{s:O*, s:O*, s:O*, s:O*}}", "type", "function", "function", "name", json_object_get(t, "name"), "description",
+                                              json_object_get(t, "description"), "parameters", json_object_get(t, "parameters"), "strict", json_object_get(t, "strict")));
+    }
+    bool any = json_array_size(list) > 0;
+    if (any) json_object_set(out, "tools", list);
+    json_decref(list);
+    if (!any) return true;
+    if (json_is_object(choice)) json_object_set_new(out, "tool_choice", json_pack("{s:s, s:{s:O*}}", "type", "function", "function", "name", json_object_get(choice, "name")));
+    else if (choice) json_object_set(out, "tool_choice", (json_t *)(uintptr_t)choice);
+    return true;
+}
+
+static bool convert_text(struct srv_call *c, json_t *out, const json_t *root) {
+    const json_t *format = json_object_get(json_object_get(root, "text"), "format");
+    const char *t = type_of(format);
+    if (!json_is_object(format) || !strcmp(t, "text")) return true;
+    if (!strcmp(t, "json_object")) return json_object_set_new(out, "response_format", json_pack("{s:s}", "type", "json_object")) == 0;
+    if (strcmp(t, "json_schema") != 0) return refuse(c, "text", "text.format.type must be text, json_object or json_schema.");
+    return json_object_set_new(out, "response_format", json_pack("{s:s, s:{s:s, s:O*}}", "type", "json_schema", "json_schema", "name", "output", "schema", json_object_get(format, "schema"))) == 0;
+}
+
+/* Fields of other servers' features: refused unless they ask for nothing. */
+static bool supported(struct srv_call *c, const json_t *root) {
+    static const char *const no[] = { "background", "prompt", "previous_input_messages", "enable_response_messages" };
+    for (size_t i = 0; i < VC_ARRAY_LEN(no); i++) {
+        const json_t *v = json_object_get(root, no[i]);
+        if (v && !json_is_null(v) && !json_is_false(v)) return refuse(c, no[i], "This field is not supported by this server.");
+    }
+    return true;
+}
+
+/* The body of /v1/chat/completions that asks for the same; NULL: an error was answered. */
+static json_t *convert(struct srv_call *c, const json_t *root) {
+    static const char *const same[] = { "model", "temperature", "top_p", "top_k", "min_p", "stream", "logit_bias", "parallel_tool_calls", "user", "skip_special_tokens",
+                                        "include_stop_str_in_output", "presence_penalty", "frequency_penalty", "repetition_penalty", "seed", "stop", "stop_token_ids",
+                                        "ignore_eos", "priority", "cache_salt", "request_id", "structured_outputs", "chat_template_kwargs", "include_reasoning", "watermarking",
+                                        "vllm_xargs", "kv_transfer_params", "ec_transfer_params", "media_io_kwargs", "mm_processor_kwargs" };
+    if (!supported(c, root)) return NULL;
+    json_t *messages = convert_input(c, root), *out = json_object();
+    if (!messages) {
+        json_decref(out);
+        return NULL;
+    }
+    for (size_t i = 0; i < VC_ARRAY_LEN(same); i++)
+        if (json_object_get(root, same[i])) json_object_set(out, same[i], json_object_get(root, same[i]));
+    json_object_set_new(out, "messages", messages);
+    if (json_object_get(root, "max_output_tokens")) json_object_set(out, "max_tokens", json_object_get(root, "max_output_tokens"));
+    json_t *effort = json_object_get(json_object_get(root, "reasoning"), "effort"), *top = json_object_get(root, "top_logprobs");
+    if (json_is_string(effort)) json_object_set(out, "reasoning_effort", effort);
+    if (json_integer_value(top) > 0) {
+        json_object_set_new(out, "logprobs", json_true());
+        json_object_set(out, "top_logprobs", top);
+    }
+    if (convert_tools(c, out, root) && convert_text(c, out, root)) return out;
+    json_decref(out);
+    return NULL;
+}
+
+void srv_post_responses(struct srv_call *c) {
+    json_t *root;
+    struct srv_gen *g;
+    if (!srv_body(c, &root)) return;
+    if (!json_object_get(root, "input")) {
+        srv_error(c, 400, "Bad Request", "body.input", "1 validation error:\n  {'type': 'missing', 'loc': 'body.input', 'msg': 'Field required', 'input': '<dict of %zu items>'}",
+                  json_object_size(root));
+        json_decref(root);
+        return;
+    }
+    json_t *body = convert(c, root);
+    if (body && (g = srv_gen_new(c, &srv_responses_writer))) {
+        g->root = body;
+        g->request = root;
+        if (srv_fields_read(c, SRV_BODY_CHAT, body, &g->f) && srv_gen_common(g, SRV_BODY_CHAT)) (void)srv_chat_submit(g);
+        return;
+    }
+    json_decref(body);
+    json_decref(root);
+}
+
+void srv_get_response(struct srv_call *c) {
+    struct vc_buf b = { 0 };
+    const char *id = c->path + strlen("/v1/responses/");
+    json_t *found = srv_store_get(c->srv->store, id, &b);
+    if (found) srv_reply_json(c, 200, &b);
+    else srv_error(c, 404, NULL, "response_id", "Response with id '%.100s' not found.", id);
+    json_decref(found);
+}

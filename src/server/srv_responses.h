@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * srv_responses.h: the response object, for its answer and its events. */
+#ifndef VC_SERVER_SRV_RESPONSES_H
+#define VC_SERVER_SRV_RESPONSES_H
+
+#include "server/srv_gen.h"
+
+enum srv_item { SRV_ITEM_NONE, SRV_ITEM_REASONING, SRV_ITEM_MESSAGE, SRV_ITEM_CALL };
+/* Ids of items: kind and the place in the output, behind the response's own. */
+void srv_item_id(const struct srv_gen *g, enum srv_item kind, uint32_t at, char *dst, size_t cap);
+/* The object; in_progress: without output, as the first events show it. */
+void srv_jo_response(struct vc_json_out *w, const struct srv_gen *g, bool in_progress);
+void srv_jo_message_item(struct vc_json_out *w, const struct srv_gen *g, const char *id, const char *text, size_t n, bool done);
+void srv_jo_reasoning_item(struct vc_json_out *w, const char *id, const char *text, size_t n, bool done);
+void srv_jo_call_item(struct vc_json_out *w, const char *id, const struct srv_tool *t, bool done);
+/* Keeps it, unless the request says store: false. */
+void srv_response_store(const struct srv_gen *g, const char *body, size_t n);
+
+#endif

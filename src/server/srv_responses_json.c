@@ -1,0 +1,244 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * srv_responses_json.c: the response object of /v1/responses, keys in vLLM's order. */
+#include "server/srv_responses.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+void srv_item_id(const struct srv_gen *g, enum srv_item kind, uint32_t at, char *dst, size_t cap) {
+    static const char *const prefix[] = { "", "rs_", "msg_", "fc_" };
+    const char *own = strchr(g->id, '_');
+    snprintf(dst, cap, "%s%.120s%u", prefix[kind], own ? own + 1 : g->id, at);
+}
+
+static void key_str(struct vc_json_out *w, const char *key, const char *v) {
+    vc_jo_key(w, key);
+    vc_jo_str(w, v);
+}
+
+static void key_null(struct vc_json_out *w, const char *key) {
+    vc_jo_key(w, key);
+    vc_jo_null(w);
+}
+
+/* A field of the request as it came, or `otherwise` as JSON. */
+static void key_same(struct vc_json_out *w, const struct srv_gen *g, const char *key, const char *otherwise) {
+    const json_t *v = json_object_get(g->request, key);
+    char *text = v && !json_is_null(v) ? json_dumps(v, JSON_COMPACT | JSON_ENCODE_ANY) : NULL;
+    vc_jo_key(w, key);
+    if (text) vc_jo_raw(w, text, strlen(text));
+    else vc_jo_raw(w, otherwise, strlen(otherwise));
+    free(text);
+}
+
+static void empty_list(struct vc_json_out *w, const char *key) {
+    vc_jo_key(w, key);
+    vc_jo_begin_arr(w);
+    vc_jo_end_arr(w);
+}
+
+/* The logprobs of a message: a list, or null where they were not asked for. */
+static void logprobs(struct vc_json_out *w, const struct srv_gen *g) {
+    const struct srv_answer *a = &g->parts[0].answers[0];
+    struct vc_buf b = { 0 };
+    struct vc_json_out inner;
+    vc_jo_key(w, "logprobs");
+    if (!g->logprobs || !a->logprobs) {
+        vc_jo_null(w);
+        return;
+    }
+    vc_jo_init(&inner, &b, VC_JSON_COMPACT);
+    srv_jo_chat_logprobs(&inner, g, a->logprobs, a->num_ids, a->per_token);
+    size_t skip = strlen("{\"content\":");
+    if (b.n > skip + 1) vc_jo_raw(w, b.p + skip, b.n - skip - 1);
+    else vc_jo_null(w);
+    vc_buf_free(&b);
+}
+
+void srv_jo_message_item(struct vc_json_out *w, const struct srv_gen *g, const char *id, const char *text, size_t n, bool done) {
+    vc_jo_begin_obj(w);
+    key_str(w, "id", id);
+    vc_jo_key(w, "content");
+    vc_jo_begin_arr(w);
+    if (done) {
+        vc_jo_begin_obj(w);
+        empty_list(w, "annotations");
+        vc_jo_key(w, "text");
+        vc_jo_strn(w, text, n);
+        key_str(w, "type", "output_text");
+        logprobs(w, g);
+        vc_jo_end_obj(w);
+    }
+    vc_jo_end_arr(w);
+    key_str(w, "role", "assistant");
+    key_str(w, "status", done ? "completed" : "in_progress");
+    key_str(w, "type", "message");
+    key_null(w, "phase");
+    vc_jo_end_obj(w);
+}
+
+void srv_jo_reasoning_item(struct vc_json_out *w, const char *id, const char *text, size_t n, bool done) {
+    vc_jo_begin_obj(w);
+    key_str(w, "id", id);
+    empty_list(w, "summary");
+    key_str(w, "type", "reasoning");
+    vc_jo_key(w, "content");
+    vc_jo_begin_arr(w);
+    if (done) {
+        vc_jo_begin_obj(w);
+        vc_jo_key(w, "text");
+        vc_jo_strn(w, text, n);
+        key_str(w, "type", "reasoning_text");
+        vc_jo_end_obj(w);
+    }
+    vc_jo_end_arr(w);
+    key_null(w, "encrypted_content");
+    key_str(w, "status", done ? "completed" : "in_progress");
+    vc_jo_end_obj(w);
+}
+
+void srv_jo_call_item(struct vc_json_out *w, const char *id, const struct srv_tool *t, bool done) {
+    vc_jo_begin_obj(w);
+    vc_jo_key(w, "arguments");
+    if (done) vc_jo_strn(w, t->arguments.p ? t->arguments.p : "", t->arguments.n);
+    else vc_jo_str(w, "");
+    key_str(w, "call_id", t->id);
+    key_str(w, "name", t->name ? t->name : "");
+    key_str(w, "type", "function_call");
+    key_str(w, "id", id);
+    key_str(w, "status", done ? "completed" : "in_progress");
+    vc_jo_end_obj(w);
+}
+
+static bool calls_whole(const struct srv_gen *g, const struct srv_answer *a) {
+    return a->num_tools && (g->tools < SRV_TOOLS_REQUIRED || a->calls.complete == a->num_tools);
+}
+
+static void output(struct vc_json_out *w, const struct srv_gen *g) {
+    const struct srv_answer *a = &g->parts[0].answers[0];
+    bool called = calls_whole(g, a), forced = called && g->tools >= SRV_TOOLS_REQUIRED;
+    uint32_t at = 0;
+    char id[160];
+    if (a->reasoning.n && g->include_reasoning) {
+        srv_item_id(g, SRV_ITEM_REASONING, at++, id, sizeof id);
+        srv_jo_reasoning_item(w, id, a->reasoning.p, a->reasoning.n, true);
+    }
+    if (!forced && (a->text.n || !called)) {
+        srv_item_id(g, SRV_ITEM_MESSAGE, at++, id, sizeof id);
+        srv_jo_message_item(w, g, id, a->text.p ? a->text.p : "", a->text.n, true);
+    }
+    for (uint32_t i = 0; called && i < a->num_tools; i++) {
+        srv_item_id(g, SRV_ITEM_CALL, at++, id, sizeof id);
+        srv_jo_call_item(w, id, &a->tools[i], true);
+    }
+}
+
+static void counted(struct vc_json_out *w, const char *key, uint64_t v) {
+    vc_jo_key(w, key);
+    vc_jo_uint(w, v);
+}
+
+static void usage(struct vc_json_out *w, const struct srv_gen *g) {
+    uint64_t prompt, completion, cached;
+    srv_gen_totals(g, &prompt, &completion, &cached);
+    vc_jo_begin_obj(w);
+    counted(w, "input_tokens", prompt);
+    vc_jo_key(w, "input_tokens_details");
+    vc_jo_begin_obj(w);
+    counted(w, "cached_tokens", cached);
+    counted(w, "cache_write_tokens", 0);
+    empty_list(w, "input_tokens_per_turn");
+    empty_list(w, "cached_tokens_per_turn");
+    vc_jo_end_obj(w);
+    counted(w, "output_tokens", completion);
+    vc_jo_key(w, "output_tokens_details");
+    vc_jo_begin_obj(w);
+    counted(w, "reasoning_tokens", 0);
+    counted(w, "tool_output_tokens", 0);
+    empty_list(w, "output_tokens_per_turn");
+    empty_list(w, "tool_output_tokens_per_turn");
+    vc_jo_end_obj(w);
+    counted(w, "total_tokens", prompt + completion);
+    vc_jo_end_obj(w);
+}
+
+static void number(struct vc_json_out *w, const char *key, float v) {
+    vc_jo_key(w, key);
+    if (v == floorf(v)) {
+        char text[32];
+        snprintf(text, sizeof text, "%.1f", (double)v);
+        vc_jo_raw(w, text, strlen(text));
+    } else {
+        vc_jo_f32(w, v);
+    }
+}
+
+void srv_jo_response(struct vc_json_out *w, const struct srv_gen *g, bool in_progress) {
+    const struct srv_answer *a = &g->parts[0].answers[0];
+    bool cut = !in_progress && a->finish_reason && !strcmp(a->finish_reason, "length");
+    vc_jo_begin_obj(w);
+    key_str(w, "id", g->id);
+    vc_jo_key(w, "created_at");
+    vc_jo_int(w, g->created);
+    vc_jo_key(w, "incomplete_details");
+    vc_jo_raw(w, cut ? "{\"reason\":\"max_output_tokens\"}" : "null", cut ? 30 : 4);
+    key_same(w, g, "instructions", "null");
+    key_same(w, g, "metadata", "null");
+    key_str(w, "model", g->model);
+    key_str(w, "object", "response");
+    vc_jo_key(w, "output");
+    vc_jo_begin_arr(w);
+    if (!in_progress) output(w, g);
+    vc_jo_end_arr(w);
+    key_same(w, g, "parallel_tool_calls", "true");
+    number(w, "temperature", g->rp.sampling.temperature);
+    key_same(w, g, "tool_choice", g->tools == SRV_TOOLS_NONE ? "\"none\"" : "\"auto\"");
+    key_same(w, g, "tools", "[]");
+    number(w, "top_p", g->rp.sampling.top_p);
+    vc_jo_key(w, "background");
+    vc_jo_bool(w, false);
+    counted(w, "max_output_tokens", g->rp.sampling.max_tokens);
+    key_same(w, g, "max_tool_calls", "null");
+    key_same(w, g, "previous_response_id", "null");
+    key_null(w, "prompt");
+    key_same(w, g, "reasoning", "null");
+    key_same(w, g, "service_tier", "\"auto\"");
+    key_str(w, "status", in_progress ? "in_progress" : cut ? "incomplete" : "completed");
+    key_same(w, g, "text", "null");
+    key_same(w, g, "top_logprobs", "null");
+    key_same(w, g, "truncation", "\"disabled\"");
+    vc_jo_key(w, "usage");
+    if (in_progress) vc_jo_null(w);
+    else usage(w, g);
+    key_same(w, g, "user", "null");
+    number(w, "presence_penalty", g->rp.sampling.presence_penalty);
+    number(w, "frequency_penalty", g->rp.sampling.frequency_penalty);
+    key_null(w, "kv_transfer_params");
+    key_null(w, "ec_transfer_params");
+    key_null(w, "input_messages");
+    key_null(w, "output_messages");
+    vc_jo_end_obj(w);
+}
+
+void srv_response_store(const struct srv_gen *g, const char *body, size_t n) {
+    const struct srv_answer *a = &g->parts[0].answers[0];
+    json_t *calls = json_array(), *messages = json_copy(json_object_get(g->root, "messages")), *m, *first = json_array_get(messages, 0);
+    if (json_is_false(json_object_get(g->request, "store"))) {
+        json_decref(calls);
+        json_decref(messages);
+        return;
+    }
+    bool called = calls_whole(g, a);
+    if (json_is_string(json_object_get(g->request, "instructions")) && first) json_array_remove(messages, 0);     /* those of the next request count */
+    for (uint32_t i = 0; called && i < a->num_tools; i++)
+        json_array_append_new(calls, json_pack("{s:s, s:s, s:{s:s, s:s}}", "id", a->tools[i].id, "type", "function", "function", "name", a->tools[i].name ? a->tools[i].name : "",
+                                               "arguments", a->tools[i].arguments.p ? a->tools[i].arguments.p : "{}"));
+    m = json_pack("{s:s, s:o*}", "role", "assistant", "content", json_stringn(a->text.p && !(called && g->tools >= SRV_TOOLS_REQUIRED) ? a->text.p : "", called && g->tools >= SRV_TOOLS_REQUIRED ? 0 : a->text.n));
+    if (m && json_array_size(calls)) json_object_set(m, "tool_calls", calls);
+    if (m) json_array_append_new(messages, m);
+    json_decref(calls);
+    srv_store_put(g->call->srv->store, g->id, body, n, messages);
+    json_decref(messages);
+}
