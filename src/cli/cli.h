@@ -74,7 +74,7 @@ struct cli_opts {
     struct cli_strs api_keys, served_names, allowed_origins;
     vc_sampling_params sampling;                      /* scalars only; a field counts where `given` says so */
     struct cli_strs stop, bad_words, choice;
-    struct cli_ids stop_token_ids, allowed_token_ids, prompt_ids, decode;
+    struct cli_ids stop_token_ids, allowed_token_ids, prompt_ids;
     struct cli_biases logit_bias;
     struct cli_counts concurrency;
     const char *prompt, *file, *system, *input, *output, *log_level, *color, *scheduling;
@@ -82,7 +82,7 @@ struct cli_opts {
     const char *tool_parser, *reasoning_parser, *chunk, *parse_tokenizer, *tools_file, *template_file, *thinking;
     int deltas, list;
     uint32_t bench_prompt, bench_output, reps;
-    int help, version, json, jsonl, json_object, served, csv, chat, stats, ids, add_special, tensors, plan, slots, ops, man, markdown, bash, zsh;
+    int help, version, decode, json, jsonl, json_object, served, csv, chat, stats, ids, add_special, tensors, plan, slots, ops, man, markdown, bash, zsh;
     bool given[CLI_NUM_OPTS];
     const char *arg[8];                               /* what is no option */
     size_t num_args;

@@ -2,10 +2,9 @@
  * cmd_tokenize.c: vllmc tokenize: ids, pieces and places, from the vocabulary alone. */
 #include <string.h>
 
-#include "cli/cli.h"
 #include "cli/term.h"
+#include "cli/tokenize.h"
 #include "io/json_out.h"
-#include "text/tokenizer.h"
 
 static void json_token(struct vc_json_out *w, const struct vc_tokenizer *t, const struct vc_ids *ids, size_t i) {
     struct vc_buf piece = { 0 };
@@ -94,7 +93,7 @@ static vc_status encode(const struct cli_opts *o, const struct vc_tokenizer *t, 
     vc_status s = VC_OK;
     if (file) s = cli_read_file(file, &text, err);
     else vc_buf_adds(&text, o->arg[1]);
-    int flags = VC_ENC_PARSE_SPECIAL | (o->add_special ? VC_ENC_ADD_SPECIAL : 0);
+    int flags = (vc_tok_parses_special(t) ? VC_ENC_PARSE_SPECIAL : 0) | (o->add_special ? VC_ENC_ADD_SPECIAL : 0);
     if (s == VC_OK) s = vc_tok_encode(t, text.p ? text.p : "", text.n, flags, &ids, err);
     if (s == VC_OK && o->json) print_json(t, &ids, b);
     else if (s == VC_OK && o->ids) print_ids(&ids, b);
@@ -104,9 +103,27 @@ static vc_status encode(const struct cli_opts *o, const struct vc_tokenizer *t, 
     return s;
 }
 
-static vc_status decode(const struct cli_opts *o, const struct vc_tokenizer *t, struct vc_buf *b, vc_err *err) {
+/* The argument, or standard input: ids between commas or white space. */
+static vc_status given_ids(struct cli_opts *o, struct cli_ids *ids, vc_err *err) {
     struct vc_buf text = { 0 };
-    vc_status s = vc_tok_decode(t, o->decode.v, o->decode.n, false, &text, err);
+    const char *file = o->file ? o->file : o->num_args < 2 || !strcmp(o->arg[1], "-") ? "-" : NULL;
+    vc_status s = VC_OK;
+    if (file) s = cli_read_file(file, &text, err);
+    else vc_buf_adds(&text, o->arg[1]);
+    while (text.n && strchr(" \t\r\n,", text.p[text.n - 1])) text.p[--text.n] = '\0';
+    for (size_t i = 0; i < text.n; i++) {
+        if (strchr(" \t\r\n", text.p[i])) text.p[i] = ',';
+    }
+    if (s == VC_OK && (!text.n || !cli_read_ids(&o->arena, text.p, ids))) s = vc_fail(err, VC_E_INVALID, "--decode: token ids such as 1,2,3 are expected");
+    vc_buf_free(&text);
+    return s;
+}
+
+static vc_status decode(struct cli_opts *o, const struct vc_tokenizer *t, struct vc_buf *b, vc_err *err) {
+    struct vc_buf text = { 0 };
+    struct cli_ids ids = { 0 };
+    vc_status s = given_ids(o, &ids, err);
+    if (s == VC_OK) s = vc_tok_decode(t, ids.v, ids.n, false, &text, err);
     if (s == VC_OK && o->json) {
         struct vc_json_out w;
         vc_jo_init(&w, b, VC_JSON_COMPACT);
@@ -123,14 +140,19 @@ static vc_status decode(const struct cli_opts *o, const struct vc_tokenizer *t, 
 }
 
 int cli_tokenize(struct cli_opts *o) {
-    if (o->num_args < 1) return cli_usage(o, "tokenize needs a model: a GGUF file, a folder or a tokenizer.json");
+    if (o->num_args < 1) return cli_usage(o, "tokenize needs a model: a GGUF file, a folder, or a tokenizer's own file");
     if (o->num_args > 2) return cli_usage(o, "'%s': too many arguments; put the text in quotes", o->arg[2]);
-    if (o->num_args == 2 && (o->file || o->decode.n)) return cli_usage(o, "more than one text is given");
+    if (o->num_args == 2 && o->file) return cli_usage(o, "more than one text is given");
     struct vc_tokenizer *t = NULL;
     struct vc_buf b = { 0 };
     vc_err err = VC_ERR_INIT;
     vc_status s = vc_tokenizer_open(&t, o->arg[0], &err);
-    if (s == VC_OK) s = o->decode.n ? decode(o, t, &b, &err) : encode(o, t, &b, &err);
+    if (s == VC_OK && o->jsonl) {
+        int code = cli_tokenize_lines(o, t, o->file ? o->file : o->num_args == 2 ? o->arg[1] : "-");
+        vc_tokenizer_close(t);
+        return code;
+    }
+    if (s == VC_OK) s = o->decode ? decode(o, t, &b, &err) : encode(o, t, &b, &err);
     vc_tokenizer_close(t);
     if (s == VC_OK) return cli_print(&b);
     vc_buf_free(&b);

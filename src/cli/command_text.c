@@ -22,7 +22,12 @@ static const char *const about[CLI_NUM_COMMANDS] = {
     [CLI_INSPECT] =
         "Works on any GGUF file (split files: the first part), safetensors file or model folder, also of architectures that this "
         "program cannot run.",
-    [CLI_TOKENIZE] = "Loads the vocabulary alone. Without text, standard input is read.",
+    [CLI_TOKENIZE] =
+        "PATH is a model, a folder, or the file of a tokenizer: tokenizer.json, tekken.json, a SentencePiece model, tiktoken ranks. Only the "
+        "vocabulary is loaded. Without text, standard input is read. With --jsonl each line {\"text\", \"add_special\"?, \"text_pair\"?, "
+        "\"parse_special\"?} is answered by {\"ids\", \"tokens\", \"offsets\"}, where offsets are start, end, start, end … in code points, and "
+        "each line {\"ids\", \"skip_special\"?} by {\"text\", \"pieces\"}: what streaming gives for each id, null for nothing yet, and what it "
+        "holds back to the end as one more. A line that cannot be done is answered by {\"error\"}, and the exit code is then 1.",
     [CLI_CONSTRAIN] =
         "Without --jsonl the text is judged: accepted, incomplete, or not allowed, with the place and what could stand there; the exit code "
         "is 0 only for an accepted text. With --jsonl each line is {\"kind\": json_schema, json_object, regex, choice, grammar or "
@@ -54,7 +59,8 @@ static const char *const examples[CLI_NUM_COMMANDS] = {
     [CLI_INSPECT] = "vllmc inspect model.gguf\tsummary\n"
                     "vllmc inspect ./model-folder --tensors --json\teverything, for scripts",
     [CLI_TOKENIZE] = "vllmc tokenize model.gguf 'Hello, world'\tids, pieces, places in the text\n"
-                     "vllmc tokenize model.gguf --decode 1,2,3\tback to text",
+                     "vllmc tokenize model.gguf --decode 1,2,3\tback to text\n"
+                     "vllmc tokenize tokenizer.json --jsonl < lines.jsonl\tmany texts",
     [CLI_TEMPLATE] = "vllmc template model.gguf\twhat the template reads, and a conversation\n"
                      "vllmc template model.gguf -f conversation.json\tthe prompt of this one\n"
                      "vllmc template chat.jinja --jsonl < requests.jsonl\tone result a line",

@@ -47,6 +47,7 @@ struct vc_ids {
     size_t n, cap;
     uint32_t *start, *end;    /* same capacity; only with offsets */
     uint8_t *type;            /* same capacity; only with types */
+    size_t pair_from;         /* set by vc_tok_encode_pair: first token of the second text */
     bool with_offsets, with_types, failed;
 };
 bool vc_ids_push(struct vc_ids *ids, int32_t id, uint32_t start, uint32_t end);

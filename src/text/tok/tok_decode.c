@@ -98,22 +98,28 @@ static void byte_level(const struct texts *in, struct texts *out) {
     text_end(out);
 }
 
+/* A run of byte tokens that is no UTF-8 keeps the characters in it, each other byte becomes U+FFFD. (The tokenizers crate
+ * replaces every byte of such a run, so that a byte which comes late would change text that a stream has given out.) */
 static void byte_fallback(const struct texts *in, struct texts *out) {
+    struct vc_buf raw = { 0 };
     for (size_t i = 0; i < in->n;) {
-        struct vc_buf raw = { 0 };
+        raw.n = 0;
         for (int b; i < in->n && (b = byte_token(text_at(in, i))) >= 0; i++) vc_buf_addc(&raw, (char)b);
-        if (raw.n) {
-            if (vc_chr_valid(raw.p, raw.n) == raw.n) vc_buf_add(&out->b, raw.p, raw.n);
-            else for (size_t j = 0; j < raw.n; j++) vc_buf_adds(&out->b, "\xEF\xBF\xBD");
-            text_end(out);
+        for (size_t j = 0; j < raw.n;) {
+            size_t ok = vc_chr_valid(raw.p + j, raw.n - j);
+            vc_buf_add(&out->b, raw.p + j, ok);
+            j += ok;
+            if (j < raw.n) vc_buf_adds(&out->b, "\xEF\xBF\xBD");
+            j += j < raw.n;
         }
-        out->failed |= raw.failed;
-        vc_buf_free(&raw);
+        if (raw.n) text_end(out);
         if (i == in->n) break;
         vc_str w = text_at(in, i++);
         vc_buf_add(&out->b, w.p, w.n);
         text_end(out);
     }
+    out->failed |= raw.failed;
+    vc_buf_free(&raw);
 }
 
 struct replacing { struct vc_buf *out; const char *text; vc_str by; };

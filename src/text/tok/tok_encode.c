@@ -264,6 +264,7 @@ vc_status vc_tok_encode_pair(const struct vc_tokenizer *t, const vc_str text[2],
     if (!s) return vc_fail(err, VC_E_NOMEM, "tokenizer: out of memory");
     vc_status r = VC_OK;
     for (uint32_t i = 0; i < n && r == VC_OK; i++) {
+        if (part[i].text == 1) out->pair_from = out->n;
         if (part[i].text >= 0) r = encode_text(t, s, text[part[i].text], flags, part[i].type, out, err);
         else if (flags & VC_ENC_ADD_SPECIAL) put_added(out, part[i].id, part[i].type);
     }
