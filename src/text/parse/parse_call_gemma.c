@@ -253,6 +253,7 @@ static void end_here(struct vc_parser *p, bool complete) {
     bool keep = p->tool->flags & VC_TD_PARTIAL;
     if (b->st == G_STRING && (keep || b->stream)) string_over(p);
     else if (b->st == G_BARE && !b->depth && keep) bare_over(p);
+    if (b->st == G_VALUE && !b->depth && keep) typed(p, b->types);
     if (b->depth && b->st == G_VALUE && b->stack[b->depth - 1].open == '{') vc_buf_adds(&p->val, "null");
     else if (b->depth && (b->st == G_STRING || b->st == G_BARE)) vc_buf_adds(&p->val, "null");
     if (b->depth && keep) {
@@ -294,6 +295,7 @@ static enum vc_pb gemma_byte(struct vc_parser *p, char c) {
         int hit;
         taken = vc_pp_tag_byte(p, t, &c, &text, &hit);
         if (hit >= 0) return on_tag(p, t->t[hit].role);
+        if (b->st == G_PRE && text.n && !(p->tool->flags & VC_TD_PARTIAL)) return VC_PB_FAIL;
         if (b->st == G_STRING) string_text(p, text);
         else if (b->st == G_QUOTED_KEY) vc_buf_add(key_buf(p), text.p, text.n);
         else {

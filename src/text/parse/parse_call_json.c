@@ -122,6 +122,7 @@ static bool object_ends(struct vc_parser *p) {
     struct vc_call_json *b = &p->u.json;
     b->in_obj = false;
     if (!b->named) return false;
+    if (!b->have_args && p->tool->bad == VC_BAD_ALL && !(p->tool->flags & VC_TD_NO_ARGS)) return false;
     if (!b->have_args) vc_pp_args(p, "{}", 2);
     vc_pp_end(p, true);
     return true;
@@ -229,7 +230,9 @@ static void complete(struct vc_parser *p) {
     struct vc_buf tail = { 0 };
     p->val.n = 0;
     if (any && p->whole) {
-        vc_buf_add(&p->val, p->q.text.p + e->off, e->len);
+        size_t n = e->len;
+        while (n && is_space(p->q.text.p[e->off + n - 1])) n--;
+        vc_buf_add(&p->val, p->q.text.p + e->off, n);
         any = vc_json_complete(p->val.p, p->val.n, &keep, &tail);
         p->q.text.n = e->off;
         p->q.n--;
@@ -257,7 +260,7 @@ static void cut(struct vc_parser *p) {
         return;
     }
     if (t->cut == VC_CUT_KEEP && b->in_obj) {
-        if (!b->named && (t->flags & VC_TD_NAMELESS) && p->whole) vc_pp_begin(p, "", 0, NULL, 0);
+        if (!b->named && (t->flags & VC_TD_NAMELESS) && p->id.n && p->whole) vc_pp_begin(p, "", 0, NULL, 0);
         if (b->named && !b->have_args && !(t->flags & VC_TD_NAMELESS)) vc_pp_args(p, "{}", 2);
     }
     vc_section_cut(p);

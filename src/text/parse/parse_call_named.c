@@ -150,7 +150,7 @@ enum step { S_MORE, S_BAD, S_DONE, S_BEFORE };     /* DONE: with this byte; BEFO
 static enum step json_step(struct vc_parser *p, char c) {
     struct vc_call_named *b = &p->u.named;
     bool whole = vc_jscan_whole(&b->js);
-    bool ok = vc_jscan_byte(&b->js, c);
+    bool ok = (b->given || c == '{') && vc_jscan_byte(&b->js, c);
     if (whole) {
         if (!ok || b->js.st == VC_J_DONE) return S_BEFORE;
     } else if (!ok) {

@@ -39,8 +39,10 @@ static bool fits(const char *s, size_t n, const struct row *r) {
 
 struct vc_parser_choice vc_parser_detect(const char *t, size_t n) {
     struct vc_parser_choice c = { NULL, NULL };
-    for (size_t i = 0; i < VC_ARRAY_LEN(tools) && !c.tool; i++) {
-        if (fits(t, n, &tools[i]) && !(tools[i].other[0] && has(t, n, tools[i].other))) c.tool = tools[i].parser;
+    for (size_t i = 0; i < VC_ARRAY_LEN(tools); i++) {
+        if (!fits(t, n, &tools[i]) || (tools[i].other[0] && has(t, n, tools[i].other))) continue;
+        c.tool = tools[i].parser;
+        break;
     }
     for (size_t i = 0; i < VC_ARRAY_LEN(thinks) && !c.reasoning; i++) {
         const char *tool = thinks[i].other;

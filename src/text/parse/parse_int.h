@@ -33,7 +33,7 @@ enum {
     VC_PT_CONFIRM = 1 << 7,     /* a block that never ends is content, if it is at most `look` bytes */
     VC_PT_LATE_END = 1 << 8,    /* text before an end marker without a start is reasoning, within `look` bytes */
     VC_PT_AS_CONTENT = 1 << 9,  /* everything stays content, behind the start marker */
-    VC_PT_TRIM = 1 << 10,       /* white space before any marker is left out of the content */
+    VC_PT_TRIM = 1 << 10,       /* white space at both ends of a block, and before any marker in content, is left out */
     VC_PT_HARMONY = 1 << 12,    /* parse_harmony.c reads the whole output */
     VC_PT_LSTRIP = 1 << 11,     /* white space that begins the content is left out */
 };
@@ -71,6 +71,8 @@ enum {
     VC_TD_NL = 1 << 11,         /* XML: one newline at each end of a value is markup */
     VC_TD_LINES = 1 << 12,      /* Python: calls follow each other without a list's brackets */
     VC_TD_PARTIAL = 1 << 13,    /* an unfinished string stands when the output ends */
+    VC_TD_NO_ARGS = 1 << 16,    /* JSON: a call may lack arguments */
+    VC_TD_RSTRIP_NL = 1 << 17,  /* newlines of the content before a call are left out */
     VC_TD_FUNCTIONS = 1 << 15,  /* NAMED: the header is an id: functions.NAME:INDEX */
     VC_TD_NAMELESS = 1 << 14,   /* JSON: a call cut before its name is a call without name, where deltas wait */
 };
@@ -85,7 +87,7 @@ struct vc_tool {
     const char *eat;            /* left out wherever text is content */
     /* keys and markers inside; meaning by body, said at the head of parse_call_<body>.c */
     const char *in[12];
-    uint16_t flags;
+    uint32_t flags;
     uint8_t body, bad, cut, after;
 };
 
@@ -158,6 +160,7 @@ struct vc_parser {
     struct vc_buf look_buf;
     size_t look_at;                     /* where the reasoning begins in it */
     struct vc_buf reason_ws;            /* white space that may be the end of the reasoning */
+    bool reason_lead;                   /* white space that begins the block is left out */
     size_t strip_at;                    /* bytes of think->strip seen; SIZE_MAX when decided */
     /* content */
     struct vc_buf ws;                   /* white space held */
@@ -183,7 +186,7 @@ struct vc_parser {
     bool fn_known;
     bool bad_all;
     struct vc_buf all;                  /* whole: the text behind the reasoning */
-    bool all_on;
+    bool all_on, all_over;              /* over: the content ended by its own marker */
     union {
         struct vc_call_json json;
         struct vc_call_named named;
@@ -197,6 +200,7 @@ struct vc_parser {
 
 /* parse_out.c */
 void vc_pp_reason(struct vc_parser *p, const char *s, size_t n);
+void vc_pp_reason_end(struct vc_parser *p);         /* the output is over: a cut prefix was none */
 void vc_pp_content(struct vc_parser *p, const char *s, size_t n);
 void vc_pp_content_gap(struct vc_parser *p);        /* a marker stands here: white space before it goes */
 void vc_pp_content_end(struct vc_parser *p);

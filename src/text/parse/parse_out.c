@@ -16,6 +16,12 @@ static size_t trailing_space(const char *s, size_t n) {
     return k;
 }
 
+static size_t trailing_newlines(const char *s, size_t n) {
+    size_t k = 0;
+    while (k < n && s[n - 1 - k] == '\n') k++;
+    return k;
+}
+
 static struct vc_pev *event(struct vc_parser *p, enum vc_parse_kind kind) {
     struct vc_pq *q = &p->q;
     if (q->n == q->cap) {
@@ -59,7 +65,9 @@ void vc_pp_reason(struct vc_parser *p, const char *s, size_t n) {
         p->strip_at = SIZE_MAX;
         vc_pp_reason(p, strip, had);
     }
+    while (n && p->reason_lead && is_space(*s)) s++, n--;
     if (!n) return;
+    p->reason_lead = false;
     if (!p->think || !(p->think->flags & VC_PT_RSTRIP)) {
         vc_pp_queue(p, VC_PARSE_REASONING, s, n);
         return;
@@ -73,6 +81,14 @@ void vc_pp_reason(struct vc_parser *p, const char *s, size_t n) {
     vc_buf_add(&p->reason_ws, s + n - k, k);
 }
 
+void vc_pp_reason_end(struct vc_parser *p) {
+    size_t had = p->strip_at;
+    const char *strip = p->think ? p->think->strip : NULL;
+    if (!strip || !had || had == SIZE_MAX) return;
+    p->strip_at = SIZE_MAX;
+    if (vc_pp_trim(strip, strlen(strip)).n != had) vc_pp_reason(p, strip, had);
+}
+
 void vc_pp_content(struct vc_parser *p, const char *s, size_t n) {
     if (p->after_lead) {
         while (n && is_space(*s)) s++, n--;
@@ -80,8 +96,9 @@ void vc_pp_content(struct vc_parser *p, const char *s, size_t n) {
         p->after_lead = false;
         if (p->content_any) vc_pp_queue(p, VC_PARSE_CONTENT, "\n", 1);      /* vLLM joins the pieces so */
     }
-    bool rstrip = (p->tool && (p->tool->flags & VC_TD_RSTRIP)) || (p->think && (p->think->flags & VC_PT_TRIM));
-    size_t k = trailing_space(s, n);
+    bool newlines = p->tool && (p->tool->flags & VC_TD_RSTRIP_NL);
+    bool rstrip = newlines || (p->tool && (p->tool->flags & VC_TD_RSTRIP)) || (p->think && (p->think->flags & VC_PT_TRIM));
+    size_t k = newlines && p->content_any ? trailing_newlines(s, n) : trailing_space(s, n);
     if (k < n) {
         bool lstrip = p->think && (p->think->flags & VC_PT_LSTRIP) && !p->content_any;
         size_t lead = 0;
@@ -92,7 +109,7 @@ void vc_pp_content(struct vc_parser *p, const char *s, size_t n) {
         vc_pp_queue(p, VC_PARSE_CONTENT, p->ws.p, p->ws.n);
         p->ws.n = 0;
         p->content_any = true;
-        if (!rstrip) k = 0;
+        k = !rstrip ? 0 : newlines ? trailing_newlines(s, n) : k;
         vc_pp_queue(p, VC_PARSE_CONTENT, s + lead, n - k - lead);
     } else if (p->content_any && !rstrip) {
         vc_pp_queue(p, VC_PARSE_CONTENT, s, n);
@@ -105,8 +122,8 @@ void vc_pp_content_gap(struct vc_parser *p) { p->ws.n = 0; }
 
 void vc_pp_content_end(struct vc_parser *p) {
     if (p->n_calls && (!p->content_any || p->after_lead)) p->ws.n = 0;
-    if (p->seen && p->tool->cut == VC_CUT_DROP && !p->content_any) p->ws.n = 0;
-    if (p->tool && p->tool->after == VC_AFTER_RAW && p->n_calls) p->ws.n = 0;
+    if (p->seen && p->tool->cut == VC_CUT_DROP && (!p->content_any || (p->tool->flags & VC_TD_RSTRIP_NL))) p->ws.n = 0;
+    if (p->seen && p->tool->after == VC_AFTER_RAW) p->ws.n = 0;
     if (p->think && (p->think->flags & VC_PT_TRIM)) p->ws.n = 0;
     vc_pp_queue(p, VC_PARSE_CONTENT, p->ws.p, p->ws.n);
     p->ws.n = 0;
@@ -161,7 +178,7 @@ bool vc_pp_begin(struct vc_parser *p, const char *name, size_t n, const char *id
     p->props = vc_schema_props(p->tools, name, n, &p->fn_known);
     bool unknown = (p->tool->flags & VC_TD_KNOWN) && p->tools && !p->fn_known;
     if (unknown || p->no_calls || p->n_calls == VC_PP_MAX_CALLS) return false;
-    if (p->tool->flags & VC_TD_RSTRIP) p->ws.n = 0;
+    if (p->tool->flags & (VC_TD_RSTRIP | VC_TD_RSTRIP_NL)) p->ws.n = 0;
     p->mark_call = p->q.n;
     struct vc_pev *e = event(p, VC_PARSE_CALL_BEGIN);
     if (!e) return false;
@@ -192,6 +209,7 @@ void vc_pp_end(struct vc_parser *p, bool complete) {
 void vc_pp_args_text(struct vc_parser *p, const char *s, size_t n) {
     static const char hex[] = "0123456789abcdef";
     size_t from = 0;
+    if (!n) return;
     for (size_t i = 0; i < n; i++) {
         unsigned char c = (unsigned char)s[i];
         if (c >= 0x20 && c != '"' && c != '\\') continue;

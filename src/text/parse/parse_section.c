@@ -62,6 +62,7 @@ static void fail(struct vc_parser *p) {
     }
     if (!p->sent || p->second) {
         if (p->whole && t->bad == VC_BAD_ALL && !(t->flags & VC_TD_BARE)) p->bad_all = true;
+        if (p->whole && t->bad == VC_BAD_DROP) p->drop = true;
         raw_is_text(p);
         return;
     }

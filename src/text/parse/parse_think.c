@@ -46,7 +46,7 @@ static void build_tags(struct vc_parser *p) {
 
 static void to_text(struct vc_parser *p) {
     p->mode = VC_PM_TEXT;
-    if (p->whole) p->all_on = true;
+    if (p->whole) p->all_on = !p->all_over;
 }
 
 void vc_think_init(struct vc_parser *p) {
@@ -143,7 +143,10 @@ static void start_in_block(struct vc_parser *p, const char *s, size_t n) {
 }
 
 static void start_in_text(struct vc_parser *p, const char *s, size_t n) {
-    if (p->think->flags & VC_PT_TRIM) vc_pp_content_gap(p);
+    if (p->think->flags & VC_PT_TRIM) {
+        vc_pp_content_gap(p);
+        p->reason_lead = true;
+    }
     if (p->look == LOOK_BEFORE) {
         vc_buf_add(&p->look_buf, s, n);
         p->look_at = p->look_buf.n;
@@ -175,7 +178,11 @@ static void on_tag(struct vc_parser *p, unsigned role, const char *s, size_t n, 
         break;
     case R_END:
         if (p->look) resolve(p, true);
-        if (p->think->flags & VC_PT_TRIM) vc_pp_content_gap(p);
+        if (p->think->flags & VC_PT_TRIM) {
+            vc_pp_content_gap(p);
+            p->reason_ws.n = 0;
+            p->drop = false;
+        }
         if (thinking) to_text(p);
         break;
     case R_TOOL:
@@ -188,6 +195,8 @@ static void on_tag(struct vc_parser *p, unsigned role, const char *s, size_t n, 
     case R_STOP:
         if (p->look) resolve(p, false);
         p->drop = true;
+        p->all_on = false;
+        p->all_over = true;
         break;
     default:    /* R_DROP: left out, unless the calls it belongs to are content */
         if (p->closed && p->tool->after == VC_AFTER_KEEP) plain(p, s, n);
@@ -211,7 +220,7 @@ size_t vc_think_feed(struct vc_parser *p, const char *s, size_t n) {
     size_t mn = t->t[hit].n;
     unsigned role = t->t[hit].role;
     if (all && (role == R_TOOL || role == R_DROP)) vc_buf_add(&p->all, m, mn);
-    else if (p->whole && !all && role == R_TOOL) vc_buf_add(&p->all, m, mn);
+    else if (p->whole && !all && !p->all_over && role == R_TOOL) vc_buf_add(&p->all, m, mn);
     if (raw) vc_buf_add(&p->raw, m, mn);
     on_tag(p, role, m, mn, t->t[hit].arg);
     return used;
@@ -233,6 +242,7 @@ void vc_think_finish(struct vc_parser *p) {
         if (!p->look) break;
         resolve(p, p->look == LOOK_PREFACE);
     }
+    vc_pp_reason_end(p);
     if (p->closed && p->echo.n) {
         /* LFM2 repeats its call behind the section and ends it with a second end marker: that is left out. */
         const char *end = p->tool->end;
