@@ -343,7 +343,7 @@ static void random_grammars(void **state) {
     printf("%d grammars: %u compared on %u texts (%u accepted), %u empty, %u left-recursive, %u over a budget\n", SEEDS, n_compiled, n_compared,
            n_accepted, n_none, n_refused, n_budget);
     assert_true(n_compiled > SEEDS * 6 / 10);
-    assert_true(n_budget < SEEDS / 50);
+    assert_true(n_budget < SEEDS / 20);
 }
 
 int main(void) {

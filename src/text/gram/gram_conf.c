@@ -16,7 +16,7 @@ static uint32_t no_memory(struct vc_grammar *r) { return fail(r, "out of memory"
 uint64_t vc_conf_bytes(const struct vc_grammar *r) {
     return r->cap_sets * sizeof *r->sets + r->cap_frames * sizeof *r->frames + r->cap_confs * sizeof *r->confs +
            r->cap_items * sizeof *r->items + (r->cap_set_table + r->cap_conf_table) * sizeof(uint32_t) +
-           r->n_next * r->n_cls * sizeof(uint32_t) + r->row_bytes;
+           r->cap_unions * sizeof *r->unions + r->n_next * r->n_cls * sizeof(uint32_t) + r->row_bytes;
 }
 
 static bool table_grow(struct vc_grammar *r) {
@@ -329,7 +329,7 @@ void vc_conf_collect(struct vc_grammar *r) {
         }
     }
     struct vc_grammar old = *r;
-    r->sets = NULL, r->frames = NULL, r->confs = NULL, r->items = NULL, r->set_table = NULL, r->conf_table = NULL, r->unions = NULL;
+    r->sets = NULL, r->frames = NULL, r->confs = NULL, r->items = NULL, r->set_table = NULL, r->conf_table = NULL, r->unions = NULL, r->cap_unions = 0;
     r->n_sets = r->cap_sets = r->n_frames = r->cap_frames = r->n_confs = r->cap_confs = 0;
     r->n_items = r->cap_items = r->cap_set_table = r->cap_conf_table = 0;
     r->n_next = r->row_bytes = r->n_queue = r->queue_head = 0;
@@ -346,7 +346,7 @@ void vc_conf_collect(struct vc_grammar *r) {
         }
         old.work = NULL;
         free_tables(&old);
-        r->collect_at = VC_MAX(r->budget / 2, VC_MIN(r->budget, 2 * vc_conf_bytes(r)));
+        r->collect_at = VC_MAX(r->budget / 2, VC_MIN(r->budget - r->budget / 8, 2 * vc_conf_bytes(r)));
     } else {
         struct vc_grammar broken = *r;
         struct vc_grammar keep = old;

@@ -142,7 +142,7 @@ struct vc_grammar {
     struct gitem *items; size_t n_items, cap_items;
     uint32_t *set_table; size_t cap_set_table;
     uint32_t *conf_table; size_t cap_conf_table;
-    struct gunion { uint32_t a, b, r; } *unions;    /* direct-mapped memo */
+    struct gunion { uint32_t a, b, r; } *unions; size_t cap_unions;      /* direct-mapped memo */
     /* closure work */
     struct gitem *work; size_t n_work, cap_work;
     struct gitem *found; size_t n_found, cap_found;

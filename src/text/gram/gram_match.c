@@ -5,7 +5,7 @@
 
 #include "text/gram/gram_int.h"
 
-enum { HISTORY = 4096, KEPT = 1024 };
+enum { HISTORY = 2048, KEPT = 1024 };
 
 static void enter(const struct vc_matcher *m) {
     pthread_mutex_lock(m->g->lock);

@@ -8,7 +8,7 @@
 #include "base/rng.h"
 #include "text/gram/gram_int.h"
 
-enum { UNIONS = 4096, MERGE_DEPTH = 64 };
+enum { MIN_UNIONS = 256, MAX_UNIONS = 1 << 18, MERGE_DEPTH = 1500 };
 
 static int by_frame(const void *a, const void *b) {
     const struct gframe *x = a, *y = b;
@@ -103,10 +103,10 @@ static uint32_t unite(struct vc_grammar *r, uint32_t a, uint32_t b, unsigned dep
         a = b;
         b = c;
     }
-    struct gunion *memo = &r->unions[vc_mix64((uint64_t)a << 32 | b) % UNIONS];
+    struct gunion *memo = &r->unions[vc_mix64((uint64_t)a << 32 | b) & (r->cap_unions - 1)];
     if (memo->a == a && memo->b == b && memo->r != GC_NONE) return memo->r;
     size_t n = (size_t)r->sets[a].n + r->sets[b].n;
-    struct gframe small[64], *v = n <= 64 ? small : malloc(n * sizeof *v);
+    struct gframe small[6], *v = n <= VC_ARRAY_LEN(small) ? small : malloc(n * sizeof *v);
     if (!v) {
         r->failed = "out of memory";
         return GC_NONE;
@@ -115,20 +115,34 @@ static uint32_t unite(struct vc_grammar *r, uint32_t a, uint32_t b, unsigned dep
     memcpy(v + r->sets[a].n, r->frames + r->sets[b].off, r->sets[b].n * sizeof *v);
     uint32_t u = tidy(r, v, n, depth);
     if (v != small) free(v);
-    *memo = (struct gunion){ a, b, u };
+    r->unions[vc_mix64((uint64_t)a << 32 | b) & (r->cap_unions - 1)] = (struct gunion){ a, b, u };
     return u;
 }
 
 uint32_t vc_set_union(struct vc_grammar *r, uint32_t a, uint32_t b) { return unite(r, a, b, 0); }
 
-uint32_t vc_set_intern(struct vc_grammar *r, struct gframe *v, size_t n) {
-    if (!r->unions) {
-        r->unions = malloc(UNIONS * sizeof *r->unions);
-        if (!r->unions) {
-            r->failed = "out of memory";
-            return GC_NONE;
-        }
-        for (size_t i = 0; i < UNIONS; i++) r->unions[i] = (struct gunion){ 0, 0, GC_NONE };
+/* The memo grows with the number of sets; what it forgets is worked out again. */
+static bool memo_ready(struct vc_grammar *r) {
+    size_t cap = r->cap_unions ? r->cap_unions : MIN_UNIONS;
+    if (r->unions && (r->n_sets < cap || cap == MAX_UNIONS)) return true;
+    while (cap <= r->n_sets && cap < MAX_UNIONS) cap *= 4;
+    struct gunion *u = malloc(cap * sizeof *u);
+    if (!u) {
+        r->failed = "out of memory";
+        return false;
     }
+    for (size_t i = 0; i < cap; i++) u[i] = (struct gunion){ 0, 0, GC_NONE };
+    for (size_t i = 0; i < r->cap_unions; i++) {
+        struct gunion x = r->unions[i];
+        if (x.r != GC_NONE) u[vc_mix64((uint64_t)x.a << 32 | x.b) & (cap - 1)] = x;
+    }
+    free(r->unions);
+    r->unions = u;
+    r->cap_unions = cap;
+    return true;
+}
+
+uint32_t vc_set_intern(struct vc_grammar *r, struct gframe *v, size_t n) {
+    if (!memo_ready(r)) return GC_NONE;
     return tidy(r, v, n, 0);
 }
