@@ -155,25 +155,32 @@ static size_t raw_bytes(char *dst, vc_str w) {
 /* Pieces of text from spellings, and the map of what merges see: a piece's bytes. An added token is spelled as it is, but
  * to the model it has the bytes that its letters stand for in the alphabet, as any other. */
 static vc_status index_bytes(struct vc_tokenizer *t, vc_err *err) {
-    size_t total = 0;
+    size_t total = 0, n;
     for (uint32_t i = 0; i < t->size; i++) total += t->text[i].n;
     char *blob = vc_arena_alloc(&t->arena, total + 1, 1);
-    vc_str *keys = VC_NEW_ARRAY(&t->arena, vc_str, t->size);
-    if (!blob || !keys || !vc_text_map_init(&t->bpe.own, t->size)) return vc_tok_nomem(t, err);
+    if (!blob || !vc_text_map_init(&t->bpe.own, t->size)) return vc_tok_nomem(t, err);
     t->bpe.map = &t->bpe.own;
     for (uint32_t i = 0; i < t->size; i++) {
-        t->piece[i] = t->text[i];
+        vc_str w = t->text[i];
         if (!t->bpe.bytes) {
-            keys[i] = t->text[i];
+            t->piece[i] = w;
             continue;
         }
-        size_t n = raw_bytes(blob, t->text[i]);
-        if (n == SIZE_MAX || n == 0) continue;
-        keys[i] = (vc_str){ blob, n };
-        if (!(t->flags[i] & VC_TOKF_ADDED)) t->piece[i] = keys[i];
+        if ((t->flags[i] & VC_TOKF_ADDED) || (n = raw_bytes(blob, w)) == SIZE_MAX) continue;
+        bool same = n == w.n && !memcmp(blob, w.p, n);
+        t->piece[i] = same ? w : (vc_str){ blob, n };
+        blob += same ? 0 : n;
+    }
+    if (!vc_text_map_add_table(&t->bpe.own, t->piece, t->size)) return vc_tok_nomem(t, err);
+    for (uint32_t i = 0; i < t->size && t->bpe.bytes; i++) {
+        if (t->piece[i].n) continue;
+        t->piece[i] = t->text[i];
+        n = raw_bytes(blob, t->text[i]);
+        if (n == SIZE_MAX || n == 0) continue;             /* characters that no text is turned into */
+        if (!vc_text_map_add(&t->bpe.own, blob, n, (int32_t)i, NULL)) return vc_tok_nomem(t, err);
         blob += n;
     }
-    return vc_text_map_add_all(&t->bpe.own, keys, t->size) ? VC_OK : vc_tok_nomem(t, err);
+    return VC_OK;
 }
 
 /* The id of a symbol; one that is no token gets a number behind the vocabulary. */
