@@ -40,7 +40,7 @@ static vc_status fill_info(struct vc_model *m, const vc_model_params *p, vc_err 
         .struct_size = sizeof m->info, .name = model_name(m, p), .architecture = n->config.arch->name, .format = n->format, .quantization = quantization(m, n),
         .numerics = vc_arena_strdup(&m->arena, num.p ? num.p : ""), .kv_cache_dtype = vc_dtype_name(n->kv.dtype), .parameters = n->weights.parameters,
         .weight_bytes = n->weights.region_bytes, .kv_bytes = n->kv.bytes, .kv_tokens = (uint64_t)(n->kv.pages - 1) / n->groups.num * n->kv.geom.page_tokens,
-        .workspace_bytes = vc_prog_workspace(n->prog), .max_model_len = n->max_model_len, .vocab_size = n->config.vocab_size,
+        .workspace_bytes = vc_net_workspace(n), .max_model_len = n->max_model_len, .vocab_size = n->config.vocab_size,
         .num_layers = n->config.num_layers, .hidden_size = n->config.hidden_size, .block_size = n->kv.geom.page_tokens, .num_kv_blocks = n->kv.pages - 1,
         .threads = p->threads ? p->threads : vc_cpu_threads(), .bos_token_id = -1,
     };

@@ -8,7 +8,8 @@
 
 enum { VC_DEV_VERSION = 1 };
 
-struct vc_dev { const struct vc_backend *be; };       /* first member of a backend's own struct */
+/* First member of a backend's own struct. scratch_bytes: memory that its kernels share, as far as prepared. */
+struct vc_dev { const struct vc_backend *be; size_t scratch_bytes; };
 struct vc_dev_kernel;                                 /* a prepared op line; owned by the device */
 
 struct vc_dev_params {

@@ -190,6 +190,8 @@ vc_status vc_net_set_pages(struct vc_net *n, uint32_t pages, uint32_t page_token
     return VC_OK;
 }
 
+size_t vc_net_workspace(const struct vc_net *n) { return vc_prog_workspace(n->prog) + n->dev->scratch_bytes + n->embed_bytes; }
+
 void vc_net_zero_page(struct vc_net *n, uint32_t page) {
     for (uint32_t l = 0; l < n->kv.places; l++)
         n->dev->be->zero(n->dev, n->kv.base + l * n->kv.place_bytes + page * n->kv.page_bytes, n->kv.page_bytes);

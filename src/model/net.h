@@ -71,6 +71,7 @@ uint32_t vc_net_kv_tokens(const struct vc_net *n, uint64_t pages, uint32_t page_
 
 size_t vc_net_page_bytes(const struct vc_net *n, uint32_t page_tokens);    /* of all places */
 vc_status vc_net_set_pages(struct vc_net *n, uint32_t pages, uint32_t page_tokens, vc_err *err);
+size_t vc_net_workspace(const struct vc_net *n);          /* bytes that a step works in: streams, kernels' scratch, embeddings */
 void vc_net_zero_page(struct vc_net *n, uint32_t page);
 
 /* Position of each token, and the length that selects a dynamic rope table (0 elsewhere). */

@@ -27,7 +27,7 @@ struct cpu_dev {
     int strict, no_fuse;
     struct vc_dev_kernel *kernels;     /* owned list */
     uint8_t *scratch;                  /* owned; shared by all calls, which run one after the other */
-    size_t scratch_bytes, scratch_need;
+    size_t scratch_need;
     uint32_t queued;
     struct entry { vc_op_fn *const *phase; const struct vc_op_call *call; } queue[MAX_QUEUE];
     vc_op_fn *ref_phase[VC_NUM_OPS][VC_MAX_PHASES];
@@ -42,7 +42,7 @@ static void cpu_close(struct vc_dev *d) {
         next = k->next;
         free(k);
     }
-    if (c->scratch) munmap(c->scratch, c->scratch_bytes);
+    if (c->scratch) munmap(c->scratch, c->dev.scratch_bytes);
     vc_pool_del(c->pool);
     free(c);
 }
@@ -150,12 +150,12 @@ static vc_status cpu_prepare(struct vc_dev *d, const struct vc_contract *contrac
     k->next = c->kernels;
     c->kernels = k;
     VC_TRY(choose(c, k, dims, err));
-    if (c->scratch_need > c->scratch_bytes) {
-        if (c->scratch) munmap(c->scratch, c->scratch_bytes);
-        c->scratch_bytes = vc_round_up(c->scratch_need, 1 << 16);
-        c->scratch = map_zeroed(c->scratch_bytes, VC_MEM_SPARSE);
+    if (c->scratch_need > c->dev.scratch_bytes) {
+        if (c->scratch) munmap(c->scratch, c->dev.scratch_bytes);
+        c->dev.scratch_bytes = vc_round_up(c->scratch_need, 1 << 16);
+        c->scratch = map_zeroed(c->dev.scratch_bytes, VC_MEM_SPARSE);
         if (!c->scratch) {
-            c->scratch_bytes = 0;
+            c->dev.scratch_bytes = 0;
             return vc_fail(err, VC_E_NOMEM, "out of memory for %zu bytes of kernel scratch", c->scratch_need);
         }
     }
