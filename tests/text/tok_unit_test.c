@@ -203,6 +203,99 @@ static void long_words(void **state) {
     }
 }
 
+/* A megabyte of one thing through every kind of model: no run takes more than a moment, whatever comes out. */
+static void long_runs(void **state) {
+    static const char *const files[] = {
+        "tokenizers/trained/uni_albert/tokenizer.json", "tokenizers/trained/uni_t5/tokenizer.json", "tokenizers/trained/wp_bert_uncased/tokenizer.json",
+        "tokenizers/trained/wl_whitespace/tokenizer.json", "tokenizers/trained/bpe_scripts_eow/tokenizer.json", "tokenizers/real/mistral_spm_v1.model",
+        "tokenizers/real/mistral_tekken_240911_8k.json", "tokenizers/llama-cpp-vocab/ggml-vocab-bert-bge.gguf",
+    };
+    static const char *const units[] = { "a", " ", "\xF0\x9F\x98\x80", "7", "e\xCC\x81", "\xE6\x97\xA5", "\xCC\x81", "don't " };
+    enum { SIZE = 1000000 };
+    (void)state;
+    for (size_t k = 0; k < sizeof files / sizeof *files; k++) {
+        const char *p = vc_golden(files[k]);
+        if (!p) { vc_left_out(files[k]); continue; }
+        struct vc_tokenizer *t = NULL;
+        vc_err err = VC_ERR_INIT;
+        assert_int_equal(vc_tokenizer_open(&t, p, &err), VC_OK);
+        for (size_t u = 0; u < sizeof units / sizeof *units; u++) {
+            struct vc_buf b = { 0 };
+            struct vc_ids ids = { 0 };
+            while (b.n < SIZE) vc_buf_adds(&b, units[u]);
+            vc_status s = vc_tok_encode(t, b.p, b.n, 0, &ids, &err);
+            if (s) printf("%s: \"%s\": %s\n", files[k], units[u], err.text);
+            assert_int_equal(s, VC_OK);
+            vc_buf_free(&b);
+            vc_ids_free(&ids);
+        }
+        vc_tokenizer_close(t);
+    }
+}
+
+/* Files of the other formats: each refusal names the file and what is wrong in it. */
+static void other_formats(void **state) {
+#define LEN(x) (x), sizeof(x) - 1
+    static const struct { const char *name, *data; size_t n; vc_status status; const char *says; } cases[] = {
+        { "tekken.json", LEN("{\"config\":{},\"vocab\":[]}"), VC_E_NOT_FOUND, "config.pattern" },
+        { "tekken.json", LEN("{\"config\":{\"pattern\":\"a\",\"default_vocab_size\":5,\"default_num_special_tokens\":1},\"vocab\":[]}"), VC_E_FORMAT, "default_vocab_size" },
+        { "tekken.json", LEN("{\"config\":{\"pattern\":\"a\",\"default_vocab_size\":1,\"default_num_special_tokens\":0},\"vocab\":[{\"rank\":0,\"token_bytes\":\"QQ==\"}]}"),
+          VC_E_FORMAT, "single byte 0x00" },
+        { "tekken.json", LEN("{\"config\":{\"pattern\":\"a\",\"default_vocab_size\":1,\"default_num_special_tokens\":0},\"vocab\":[{\"rank\":9,\"token_bytes\":\"QQ==\"}]}"),
+          VC_E_FORMAT, "vocab.0" },
+        { "r50k_base.tiktoken", LEN("QQ== 0\nQg== x\n"), VC_E_FORMAT, "r50k_base.tiktoken:2" },
+        { "r50k_base.tiktoken", LEN("QQ== 0\nQg== 0\n"), VC_E_FORMAT, "r50k_base.tiktoken:2" },
+        { "r50k_base.tiktoken", LEN("QQ== 99999999\n"), VC_E_FORMAT, ":1:" },
+        { "odd.tiktoken", LEN("QQ== 0\n"), VC_E_UNSUPPORTED, "odd.tiktoken" },
+        { "x.model", LEN("\n\x05\n\x03<u>"), VC_E_FORMAT, "0 unknown pieces" },
+        { "x.model", LEN("\n\x05\n\x7f<u>"), VC_E_FORMAT, "pieces.0" },
+        { "x.model", LEN("\n\xff\xff\xff\xff\x0f<u>"), VC_E_FORMAT, "no protocol buffer field" },
+        { "x.model", LEN("\n\x05\n\x03<u>\n\x05\n\x03<u>"), VC_E_FORMAT, "same text" },
+        { "x.model", LEN("\n\x07\n\x03<u>\x18\x02\x12\x02\x18\x03"), VC_E_UNSUPPORTED, "model_type" },
+        { "x.model", LEN("\n\x07\n\x03<u>\x18\x02\x1a\x06\x12\x04\xff\xff\xff\xff"), VC_E_FORMAT, "precompiled_charsmap" },
+    };
+#undef LEN
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct vc_tokenizer *t = NULL;
+        vc_err err = VC_ERR_INIT;
+        const char *path = put_file(cases[i].name, cases[i].data, cases[i].n);
+        vc_status s = vc_tokenizer_open(&t, path, &err);
+        if (s != cases[i].status || !strstr(err.text, cases[i].says)) printf("case %zu: %s: %s\n", i, vc_status_name(s), err.text);
+        assert_int_equal(s, cases[i].status);
+        assert_non_null(strstr(err.text, cases[i].says));
+        assert_non_null(strstr(err.text, cases[i].name));
+        assert_null(t);
+        remove(path);
+    }
+}
+
+/* A Precompiled normalizer with one rule, "A" to "bc", as a double array of SentencePiece's form made by hand. */
+static void charsmap(void **state) {
+    (void)state;
+    static uint8_t blob[4 + 0x142 * 4 + 3];
+    static char json[8192];
+    static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    const uint32_t units[3][2] = { { 0, 0x100u << 10 }, { 0x141, 'A' | 1u << 8 | 0x100u << 10 }, { 0x41, 1u << 31 } };
+    const uint32_t size = 0x142 * 4;
+    memcpy(blob, &size, 4);    /* little-endian machines only, as the readers of the file's bytes are not */
+    for (int i = 0; i < 3; i++) memcpy(blob + 4 + units[i][0] * 4, &units[i][1], 4);
+    memcpy(blob + 4 + size, "bc", 3);
+    int k = snprintf(json, sizeof json, "{\"normalizer\":{\"type\":\"Precompiled\",\"precompiled_charsmap\":\"");
+    for (size_t i = 0; i < sizeof blob; i += 3) {
+        uint32_t v = (uint32_t)blob[i] << 16 | (i + 1 < sizeof blob ? (uint32_t)blob[i + 1] << 8 : 0) | (i + 2 < sizeof blob ? blob[i + 2] : 0u);
+        for (int j = 0; j < 4; j++) json[k++] = i + (size_t)j <= sizeof blob ? digits[v >> (18 - 6 * j) & 63] : '=';
+    }
+    snprintf(json + k, sizeof json - (size_t)k, "\"},\"model\":{\"type\":\"WordLevel\",\"unk_token\":\"?\",\"vocab\":{\"?\":0,\"xbcybc\":1}}}");
+    struct vc_tokenizer *t = NULL;
+    vc_err err = VC_ERR_INIT;
+    if (open_text(&t, json, &err)) printf("%s\n", err.text);
+    assert_non_null(t);
+    cuts(t, "xAyA", "xbcybc");
+    cuts(t, "xA\xCC\x81", "?");
+    vc_tokenizer_close(t);
+}
+
 static void regex_rewriting(void **state) {
     static const struct { const char *re, *text, *want; } cases[] = {
         { "[a-z&&[^aeiou]]+", "aebcdo", "bcd" },
@@ -218,6 +311,7 @@ static void regex_rewriting(void **state) {
         { "^b", "a\nb", "b" },
         { "(?i:'S)", "it's", "'s" },
         { "[\\w-]+", "!ab-c!", "ab-c" },
+        { "[\\[-`]+", "a^_`b", "^_`" },
         { "\\p{Alpha}", "1", NULL },
     };
     (void)state;
@@ -363,7 +457,8 @@ static void pieces(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(split_behaviors), cmocka_unit_test(refusals), cmocka_unit_test(bad_input), cmocka_unit_test(damaged),
-        cmocka_unit_test(long_words), cmocka_unit_test(regex_rewriting), cmocka_unit_test(runaway), cmocka_unit_test(files_beside),
+        cmocka_unit_test(long_words), cmocka_unit_test(long_runs), cmocka_unit_test(other_formats), cmocka_unit_test(charsmap),
+        cmocka_unit_test(regex_rewriting), cmocka_unit_test(runaway), cmocka_unit_test(files_beside),
         cmocka_unit_test(unknown_pre), cmocka_unit_test(threads), cmocka_unit_test(pieces),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
