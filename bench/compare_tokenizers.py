@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Tokenizing speed beside Hugging Face `tokenizers` on one thread, in one run: MB/s of both and their ratio, per kind of text.
-usage: bench/tokenizers.py BENCH_TOKENIZE TOKENIZER.json… (needs `pip install tokenizers`; BENCH_TOKENIZE is build/bench/bench_tokenize)
+usage: bench/compare_tokenizers.py BENCH_TOKENIZE TOKENIZER.json… (needs `pip install tokenizers`; BENCH_TOKENIZE is build/bench/bench_tokenize)
 Text: the licence texts of the system, the sources of this repository, Chinese and code points by a fixed seed. Both sides get
 the same pieces of about 64 KiB, and the number of tokens must be the same."""
 import glob, os, random, subprocess, sys, tempfile, time
