@@ -36,21 +36,21 @@ static void begin(struct vc_parser *p) {
 }
 
 /* functions.NAME:INDEX is the id of a call of NAME. */
-static vc_str name_of(const struct vc_parser *p, vc_str s, bool *is_id) {
+static vc_str name_of(const struct vc_parser *p, vc_str s, bool cut, bool *is_id) {
     *is_id = false;
     if (!(p->tool->flags & VC_TD_FUNCTIONS)) return s;
+    if (cut && !memchr(s.p, ':', s.n)) return s;
     const char *colon = memchr(s.p, ':', s.n);
-    if (!colon || colon == s.p || colon + 1 == s.p + s.n || colon[1] < '0' || colon[1] > '9') return s;
-    *is_id = true;
-    vc_str name = { s.p, (size_t)(colon - s.p) };
+    *is_id = colon && colon > s.p && colon + 1 < s.p + s.n && colon[1] >= '0' && colon[1] <= '9';
+    vc_str name = { s.p, *is_id ? (size_t)(colon - s.p) : s.n };
     if (vc_str_starts(name, "functions.")) name = (vc_str){ name.p + 10, name.n - 10 };
     return name;
 }
 
-static void call(struct vc_parser *p) {
+static void call(struct vc_parser *p, bool cut) {
     bool is_id;
     vc_str s = vc_pp_trim(p->name.p, p->name.n);
-    vc_str name = name_of(p, s, &is_id);
+    vc_str name = name_of(p, s, cut, &is_id);
     if (!is_id) s = vc_pp_trim(p->id.p, p->id.n);
     vc_pp_begin(p, name.p, name.n, s.p, s.n);
     vc_jscan_init(&p->u.named.js);
@@ -94,10 +94,10 @@ static enum vc_pb name_byte(struct vc_parser *p, const char *c) {
         if (hit < 0) continue;
         switch (t->t[hit].role) {
         case R_ID: b->st = N_ID; break;
-        case R_SEP: call(p); break;
+        case R_SEP: call(p, false); break;
         case R_END: next(p, p->tool->in[IN_CALL]); break;
         default:
-            call(p);
+            call(p, false);
             end(p, true);
             next(p, p->tool->in[IN_CALL]);
         }
@@ -230,7 +230,7 @@ static enum vc_pb peek_byte(struct vc_parser *p, const char *c) {
 
 static enum vc_pb brace_or_name(struct vc_parser *p, const char *c) {
     if (*c != '{' || p->tool->in[IN_CALL] || p->tg.n) return name_byte(p, c);
-    call(p);
+    call(p, false);
     return json_byte(p, c);
 }
 
@@ -248,6 +248,16 @@ static enum vc_pb named_byte(struct vc_parser *p, char c) {
     }
 }
 
+/* White space at the end of arguments that were cut. */
+static void trim_args(struct vc_parser *p) {
+    struct vc_pq *q = &p->q;
+    struct vc_pev *e = q->n ? &q->ev[q->n - 1] : NULL;
+    while (e && e->kind == VC_PARSE_CALL_ARGS && e->len && is_space(q->text.p[e->off + e->len - 1])) {
+        e->len--;
+        q->text.n--;
+    }
+}
+
 static void cut(struct vc_parser *p) {
     struct vc_call_named *b = &p->u.named;
     bool keep = p->tool->cut == VC_CUT_KEEP;
@@ -255,7 +265,7 @@ static void cut(struct vc_parser *p) {
     if (b->st == N_NAME && keep) {
         vc_buf_add(&p->name, p->tg.held, p->tg.n);
         if (vc_pp_trim(p->name.p, p->name.n).n) {
-            call(p);
+            call(p, true);
             end(p, false);
         }
         return;
@@ -263,6 +273,7 @@ static void cut(struct vc_parser *p) {
     if (b->st == N_ARGS || b->st == N_RAW) {
         vc_pp_args(p, p->tg.held, p->tg.n);
         if (p->tg.n) b->given = true;
+        if (p->whole && keep && b->given) trim_args(p);
         if (keep && !b->given) vc_pp_args(p, "{}", 2);
     } else if (b->st == N_GAP && keep) {
         vc_pp_args(p, "{}", 2);

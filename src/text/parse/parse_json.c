@@ -192,29 +192,33 @@ void vc_json_unquote(struct vc_buf *out, const char *s, size_t n) {
 }
 
 /* Where a cut text may stop so that only closing brackets are missing, and the depth there. */
-struct stop { size_t n; uint32_t depth; bool quote; };
+struct stop { size_t n; uint32_t depth; bool quote; const char *rest; };    /* rest: of a literal */
 
 bool vc_json_complete(const char *s, size_t n, size_t *keep, struct vc_buf *tail) {
     struct vc_jscan j;
     vc_jscan_init(&j);
-    struct stop ok = { 0, 0, false };
+    struct stop ok = { 0, 0, false, NULL };
     bool found = false;
     for (size_t i = 0; i < n; i++) {
         if (!vc_jscan_byte(&j, s[i])) return false;
         if (j.st == VC_J_AFTER || j.st == VC_J_DONE || j.st == VC_J_VALUE_OR_END || j.st == VC_J_KEY_OR_END) {
-            ok = (struct stop){ i + 1, j.depth, false };
+            ok = (struct stop){ i + 1, j.depth, false, NULL };
             found = true;
         } else if (j.st == VC_J_STRING && !j.key) {
-            ok = (struct stop){ i + 1, j.depth, true };
+            ok = (struct stop){ i + 1, j.depth, true, NULL };
+            found = true;
+        } else if (j.st == VC_J_LITERAL) {
+            ok = (struct stop){ i + 1, j.depth, false, j.lit };
             found = true;
         } else if (j.st == VC_J_ZERO || j.st == VC_J_INT || j.st == VC_J_FRAC || j.st == VC_J_EXP) {
-            ok = (struct stop){ i + 1, j.depth, false };
+            ok = (struct stop){ i + 1, j.depth, false, NULL };
             found = true;
         }
     }
     if (!found) return false;
     *keep = ok.n;
     if (ok.quote) vc_buf_addc(tail, '"');
+    if (ok.rest) vc_buf_adds(tail, ok.rest);
     for (uint32_t d = ok.depth; d-- > 0;) {
         vc_buf_addc(tail, j.object[d / 64] >> (d % 64) & 1 ? '}' : ']');
     }

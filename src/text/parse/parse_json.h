@@ -41,7 +41,7 @@ bool vc_jscan_in_object(const struct vc_jscan *j);      /* the innermost level i
 /* Appends the value of a JSON string, given with its quotes; lone surrogates become U+FFFD. */
 void vc_json_unquote(struct vc_buf *out, const char *s, size_t n);
 /* Appends what makes the cut JSON text s[0..n) whole, after dropping from *keep on what can't stay (a key without value,
- * a cut literal). False if s is malformed or empty. */
+ * a sign). False if s is malformed or empty. */
 bool vc_json_complete(const char *s, size_t n, size_t *keep, struct vc_buf *tail);
 
 #endif

@@ -195,6 +195,11 @@ void vc_section_finish(struct vc_parser *p) {
     }
     if (p->all_on) vc_buf_add(&p->all, p->tg.held, held);
     p->tg.n = 0;
+    if (p->mode == VC_PM_END && held && p->whole && p->tool->after == VC_AFTER_RAW) {
+        close_section(p);
+        vc_think_plain(p, p->tg.held, held);
+        return;
+    }
     if (p->mode != VC_PM_END || !(held || (p->tool->flags & VC_TD_END_REQ)) || !p->whole) return;
     if (p->tool->cut == VC_CUT_ALL) p->bad_all = true;
     if (p->tool->cut == VC_CUT_DROP) vc_pp_truncate(p, p->mark_section);
