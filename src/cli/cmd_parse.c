@@ -94,17 +94,22 @@ static void on_delta(void *user, const struct vc_parse_delta *d) {
     }
 }
 
+static bool is_word(char c) {
+    return (c >= '0' && c <= '9') || ((c | 32) >= 'a' && (c | 32) <= 'z') || (unsigned char)c >= 0x80;
+}
+
 /* Without a vocabulary a token is a run of letters and digits with the space before it, or one other character. */
 static size_t word(const char *s, size_t n) {
     size_t k = 0;
     while (k < n && (unsigned char)s[k] <= ' ') k++;
     if (k > 1) return k - 1;
     size_t from = k;
-    while (k < n && ((s[k] >= '0' && s[k] <= '9') || ((s[k] | 32) >= 'a' && (s[k] | 32) <= 'z') || (unsigned char)s[k] >= 0x80)) k++;
+    while (k < n && is_word(s[k])) k++;
     return k > from ? k : from + (from < n);
 }
 
-static vc_status push_tokens(const struct parse_job *j, struct vc_parser *p, const char *s, size_t n, struct vc_parse_sink *sink, vc_err *err) {
+static vc_status push_tokens(const struct parse_job *j, struct vc_parser *p, const char *s, size_t n,
+                             struct vc_parse_sink *sink, vc_err *err) {
     struct vc_ids ids = { .with_offsets = true };
     vc_status st = vc_tok_encode(j->tok, s, n, VC_ENC_PARSE_SPECIAL, &ids, err);
     size_t at = 0;
@@ -118,7 +123,8 @@ static vc_status push_tokens(const struct parse_job *j, struct vc_parser *p, con
     return st;
 }
 
-static vc_status push_all(const struct parse_job *j, struct vc_parser *p, const char *s, size_t n, struct vc_parse_sink *sink, vc_err *err) {
+static vc_status push_all(const struct parse_job *j, struct vc_parser *p, const char *s, size_t n,
+                          struct vc_parse_sink *sink, vc_err *err) {
     if (j->chunk == CHUNK_TOKEN && j->tok) return push_tokens(j, p, s, n, sink, err);
     for (size_t at = 0, k; at < n; at += k) {
         k = j->chunk == CHUNK_WHOLE ? n : j->chunk == CHUNK_TOKEN ? word(s + at, n - at) : VC_MIN(j->bytes, n - at);
@@ -127,7 +133,8 @@ static vc_status push_all(const struct parse_job *j, struct vc_parser *p, const 
     return VC_OK;
 }
 
-static vc_status parse(const struct parse_job *j, const char *s, size_t n, const json_t *tools, struct parse_out *r, vc_err *err) {
+static vc_status parse(const struct parse_job *j, const char *s, size_t n, const json_t *tools, struct parse_out *r,
+                       vc_err *err) {
     const char *think = j->o->thinking;
     struct vc_parser_params q = {
         .tool_parser = j->tool,
@@ -146,7 +153,9 @@ static vc_status parse(const struct parse_job *j, const char *s, size_t n, const
     if (st == VC_OK) st = vc_parser_finish(p, &sink, err);
     vc_parser_del(p);
     vc_jo_end_arr(&r->w);
-    if (st == VC_OK && (r->failed || r->deltas.failed)) st = vc_fail(err, VC_E_NOMEM, "no memory for the parts of an output");
+    if (st == VC_OK && (r->failed || r->deltas.failed)) {
+        st = vc_fail(err, VC_E_NOMEM, "no memory for the parts of an output");
+    }
     return st;
 }
 
@@ -195,7 +204,8 @@ static void error_json(const vc_err *err, struct vc_buf *b) {
     vc_buf_addc(b, '\n');
 }
 
-static vc_status line(const struct parse_job *j, const char *s, size_t n, unsigned number, struct vc_buf *b, vc_err *err) {
+static vc_status line(const struct parse_job *j, const char *s, size_t n, unsigned number, struct vc_buf *b,
+                      vc_err *err) {
     char name[32];
     json_t *row = NULL;
     struct parse_out r = { 0 };
@@ -236,6 +246,14 @@ static void block(struct vc_buf *b, const char *title, const struct vc_buf *text
     vc_buf_printf(b, "%s%s", text->p[text->n - 1] == '\n' ? "" : "\n", cli_style(CLI_PLAIN));
 }
 
+static void call_text(struct vc_buf *b, size_t i, const struct parse_call *c) {
+    const char *plain = cli_style(CLI_PLAIN);
+    vc_buf_printf(b, "%scall %zu%s  %s%s%s", cli_style(CLI_BOLD), i, plain, cli_style(CLI_GREEN), c->name.p ? c->name.p : "", plain);
+    if (c->id.n) vc_buf_printf(b, "  %s%s%s", cli_style(CLI_DIM), c->id.p, plain);
+    if (!c->complete) vc_buf_printf(b, "  %sincomplete%s", cli_style(CLI_RED), plain);
+    vc_buf_printf(b, "\n  %s\n", c->args.p ? c->args.p : "");
+}
+
 static int terminal(const struct parse_job *j, const struct vc_buf *in) {
     struct parse_out r = { 0 };
     struct vc_buf b = { 0 };
@@ -246,13 +264,7 @@ static int terminal(const struct parse_job *j, const struct vc_buf *in) {
     } else if (st == VC_OK) {
         block(&b, "reasoning", &r.reasoning, CLI_DIM);
         block(&b, "content", &r.content, CLI_PLAIN);
-        for (size_t i = 0; i < r.n_calls; i++) {
-            const struct parse_call *c = &r.call[i];
-            vc_buf_printf(&b, "%scall %zu%s  %s%s%s", cli_style(CLI_BOLD), i, cli_style(CLI_PLAIN), cli_style(CLI_GREEN), c->name.p ? c->name.p : "",
-                          cli_style(CLI_PLAIN));
-            if (c->id.n) vc_buf_printf(&b, "  %s%s%s", cli_style(CLI_DIM), c->id.p, cli_style(CLI_PLAIN));
-            vc_buf_printf(&b, "%s%s%s\n  %s\n", cli_style(CLI_RED), c->complete ? "" : "  incomplete", cli_style(CLI_PLAIN), c->args.p ? c->args.p : "");
-        }
+        for (size_t i = 0; i < r.n_calls; i++) call_text(&b, i, &r.call[i]);
         if (j->o->deltas) vc_buf_printf(&b, "%sdeltas%s\n%s\n", cli_style(CLI_BOLD), cli_style(CLI_PLAIN), r.deltas.p);
     }
     out_free(&r);
@@ -261,24 +273,29 @@ static int terminal(const struct parse_job *j, const struct vc_buf *in) {
     return cli_fail_err(&err);
 }
 
+static void names(struct vc_buf *b, const char *title, const struct vc_parser_name *(*name)(size_t)) {
+    vc_buf_printf(b, "%s%s%s\n", cli_style(CLI_BOLD), title, cli_style(CLI_PLAIN));
+    for (size_t i = 0; name(i); i++) {
+        vc_buf_printf(b, "  %-24s%s%s%s\n", name(i)->name, cli_style(CLI_DIM), name(i)->text, cli_style(CLI_PLAIN));
+    }
+}
+
 static int list(void) {
     struct vc_buf b = { 0 };
-    const struct vc_parser_name *n;
-    vc_buf_printf(&b, "%stool calls%s\n", cli_style(CLI_BOLD), cli_style(CLI_PLAIN));
-    for (size_t i = 0; (n = vc_parser_tool_name(i)); i++) vc_buf_printf(&b, "  %-24s%s%s%s\n", n->name, cli_style(CLI_DIM), n->text, cli_style(CLI_PLAIN));
-    vc_buf_printf(&b, "%sreasoning%s\n", cli_style(CLI_BOLD), cli_style(CLI_PLAIN));
-    for (size_t i = 0; (n = vc_parser_reasoning_name(i)); i++) vc_buf_printf(&b, "  %-24s%s%s%s\n", n->name, cli_style(CLI_DIM), n->text, cli_style(CLI_PLAIN));
+    names(&b, "tool calls", vc_parser_tool_name);
+    names(&b, "reasoning", vc_parser_reasoning_name);
     return cli_print(&b);
 }
 
 /* auto: by the markers in --chat-template. */
 static vc_status resolve(struct parse_job *j, vc_err *err) {
     const struct cli_opts *o = j->o;
-    bool tool = o->tool_parser && !strcmp(o->tool_parser, "auto"), think = o->reasoning_parser && !strcmp(o->reasoning_parser, "auto");
+    bool tool = o->tool_parser && !strcmp(o->tool_parser, "auto");
+    bool think = o->reasoning_parser && !strcmp(o->reasoning_parser, "auto");
     j->tool = tool ? NULL : o->tool_parser;
     j->reasoning = think ? NULL : o->reasoning_parser;
     if (!tool && !think) return VC_OK;
-    if (!o->template_file) return vc_fail(err, VC_E_INVALID, "a parser of auto is found in a chat template: --chat-template FILE");
+    if (!o->template_file) return vc_fail(err, VC_E_INVALID, "auto looks for markers in --chat-template FILE");
     struct vc_buf t = { 0 };
     VC_TRY(cli_read_file(o->template_file, &t, err));
     struct vc_parser_choice c = vc_parser_detect(t.p ? t.p : "", t.n);
@@ -315,7 +332,9 @@ int cli_parse(struct cli_opts *o) {
     vc_err err = VC_ERR_INIT;
     if (o->list) return list();
     if (o->num_args) return cli_usage(o, "'%s': the output is read from --file or standard input", o->arg[0]);
-    if (!read_chunk(o->chunk, &j)) return cli_usage(o, "--chunk %s: whole, byte, token or a number of bytes is expected", o->chunk);
+    if (!read_chunk(o->chunk, &j)) {
+        return cli_usage(o, "--chunk %s: whole, byte, token or a number of bytes is expected", o->chunk);
+    }
     int rc;
     vc_status st = set_up(&j, &err);
     if (st == VC_OK) st = cli_read_file(o->file ? o->file : "-", &in, &err);

@@ -18,13 +18,13 @@ struct vc_parser;   /* one output of one request; owner: one thread at a time */
 struct vc_parser_params {
     const char *tool_parser;        /* NULL: tool calls stay text; "auto" is resolved by vc_parser_detect */
     const char *reasoning_parser;   /* NULL: no reasoning */
-    const json_t *tools;            /* the request's "tools" (array of {"type","function"}), or NULL; read by vc_parser_new,
-                                     * which keeps the schemas alive */
+    const json_t *tools;            /* the request's "tools" (array of {"type","function"}), or NULL; vc_parser_new takes
+                                     * a reference */
     bool thinking_open;             /* the prompt ends inside a reasoning block (vc_parser_opens tells) */
     bool thinking_off;              /* the request switched thinking off: the output is content from its start */
     bool no_calls;                  /* tool_choice "none": calls are found and left out */
-    bool whole;                     /* deltas wait for vc_parser_finish, and an output with a malformed or unfinished call
-                                     * is what vLLM's non-streaming answer is: all content, for most formats */
+    bool whole;                     /* deltas wait for vc_parser_finish; an output with a malformed or unfinished call is
+                                     * then what vLLM's non-streaming answer is: all content, for most formats */
 };
 
 enum vc_parse_kind {
@@ -61,7 +61,7 @@ vc_status vc_parser_push(struct vc_parser *p, const char *text, size_t n, struct
 /* The output has ended: what was held is decided and sent. No push may follow. */
 vc_status vc_parser_finish(struct vc_parser *p, struct vc_parse_sink *sink, vc_err *err);
 
-bool vc_parser_in_reasoning(const struct vc_parser *p);     /* what has been pushed so far ends inside a reasoning block */
+bool vc_parser_in_reasoning(const struct vc_parser *p);     /* what was pushed ends inside a reasoning block */
 uint32_t vc_parser_calls(const struct vc_parser *p);        /* calls begun so far */
 
 /* Which parsers suit a chat template, by the markers in its text; NULL where none does. The names are static. */

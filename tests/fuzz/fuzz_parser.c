@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Any bytes as the output of a model: the first four choose the formats, the size of the pushes and the request, the rest
- * is text. Every cutting must give the same deltas, in one order, valid UTF-8, and JSON where a call is complete. */
+ * Any bytes as the output of a model: the first four choose the formats, the size of the pushes and the request, the
+ * rest is text. Every cutting must give the same deltas, in one order, valid UTF-8, and JSON where a call is
+ * complete. */
 #include <string.h>
 
 #include "fuzz/fuzz.h"
 #include "text/parser.h"
 
 struct taken {
-    struct vc_buf all, args;    /* kind, index and text of each delta, joined; arguments of the open call */
+    struct vc_buf all, args; /* kind, index and text of each delta, joined; arguments of the open call */
     int kind;
     uint32_t index;
 };
@@ -20,7 +21,8 @@ static void on_delta(void *user, const struct vc_parse_delta *d) {
         FUZZ_CHECK(k);
     }
     if (d->kind > VC_PARSE_CONTENT || t->kind != (int)d->kind || t->index != d->index) {
-        if (d->kind != VC_PARSE_CALL_ARGS || t->kind != (int)d->kind) vc_buf_printf(&t->all, "\n%d %u %d ", (int)d->kind, d->index, d->complete);
+        if (d->kind != VC_PARSE_CALL_ARGS || t->kind != (int)d->kind)
+            vc_buf_printf(&t->all, "\n%d %u %d ", (int)d->kind, d->index, d->complete);
     }
     t->kind = (int)d->kind;
     t->index = d->index;
@@ -29,7 +31,8 @@ static void on_delta(void *user, const struct vc_parse_delta *d) {
     if (d->kind == VC_PARSE_CALL_ARGS) vc_buf_add(&t->args, d->text.p, d->text.n);
     if (d->kind == VC_PARSE_CALL_END && d->complete && t->args.n && !strstr(t->args.p, "\\u0000")) {
         json_t *j = json_loadb(t->args.p, t->args.n, JSON_DECODE_ANY | JSON_DECODE_INT_AS_REAL, NULL);
-        /* jansson reads no number beyond a double's range and no nesting beyond 2048; the parser passes the first on. */
+        /* jansson reads no number beyond a double's range and no nesting beyond 2048; the parser passes the first on.
+         */
         FUZZ_CHECK(j || memchr(t->args.p, 'e', t->args.n) || memchr(t->args.p, 'E', t->args.n) || t->args.n > 300);
         json_decref(j);
     }
@@ -57,7 +60,8 @@ static size_t count(const struct vc_parser_name *(*name)(size_t)) {
 
 static const json_t *tools(void) {
     static json_t *t;
-    static const char text[] = "[{\"type\":\"function\",\"function\":{\"name\":\"f\",\"parameters\":{\"properties\":{\"a\":{\"type\":\"string\"},\"b\":{\"type\":"
+    static const char text[] = "[{\"type\":\"function\",\"function\":{\"name\":\"f\",\"parameters\":{\"properties\":{"
+                               "\"a\":{\"type\":\"string\"},\"b\":{\"type\":"
                                "\"integer\"},\"c\":{\"type\":[\"object\",\"null\"]}}}}}]";
     if (!t) t = json_loads(text, 0, NULL);
     return t;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Runs the fuzz target of the output parser over the recorded outputs: as they are, cut, and with bytes changed from a
- * fixed seed, each with its own formats and with others. */
+ * Runs the fuzz target of the output parser over the recorded outputs: as they are, cut, and with bytes changed from
+ * a fixed seed, each with its own formats and with others. */
 #include "test.h"
 
 #include <jansson.h>
@@ -10,9 +10,10 @@
 #include "text/parser.h"
 
 static const char *const files[] = {
-    "apertus", "cohere_command3", "deepseek_v3", "deepseek_v32", "ernie45", "functiongemma", "gemma4", "glm45", "granite", "harmony", "hermes",
-    "hunyuan_a13b", "kimi_k2", "lfm2", "llama3_json", "llama4_pythonic", "minimax_m2", "mistral_json", "mistral_v11", "olmo3", "pythonic", "qwen3_xml",
-    "step3", "xlam",
+    "apertus",     "cohere_command3", "deepseek_v3", "deepseek_v32", "ernie45",      "functiongemma", "gemma4",
+    "glm45",       "granite",         "harmony",     "hermes",       "hunyuan_a13b", "kimi_k2",       "lfm2",
+    "llama3_json", "llama4_pythonic", "minimax_m2",  "mistral_json", "mistral_v11",  "olmo3",         "pythonic",
+    "qwen3_xml",   "step3",           "xlam",
 };
 static uint64_t seed = 29;
 
@@ -38,8 +39,10 @@ static void row_runs(const json_t *row) {
     size_t n = json_string_length(t);
     if (!n || n > 2000) return;
     memcpy(text, json_string_value(t), n);
-    uint8_t head[4] = { index_of(vc_parser_tool_name, json_string_value(json_object_get(row, "tool_parser"))),
-                        index_of(vc_parser_reasoning_name, json_string_value(json_object_get(row, "reasoning_parser"))), 0, 1 };
+    uint8_t head[4] = {
+        index_of(vc_parser_tool_name, json_string_value(json_object_get(row, "tool_parser"))),
+        index_of(vc_parser_reasoning_name, json_string_value(json_object_get(row, "reasoning_parser"))), 0, 1
+    };
     for (int i = 0; i < 24; i++) {
         size_t at = vc_rng_below(&seed, (uint32_t)n), cut = i % 3 ? n : vc_rng_below(&seed, (uint32_t)n + 1);
         char old = text[at];

@@ -6,19 +6,54 @@
 #include "test.h"
 
 static const char *const tool_files[] = {
-    "apertus",  "cohere_command3", "deepseek_v3", "deepseek_v31", "deepseek_v32", "deepseek_v4", "ernie45", "functiongemma", "gemma4",
-    "glm45",    "glm47",           "granite-20b-fc", "granite",   "granite4",     "harmony",     "hermes",  "hunyuan_a13b",  "internlm",
-    "jamba",    "kimi_k2",         "lfm2",        "llama3_json",  "llama3_json_python_tag", "llama4_pythonic", "longcat", "minimax_m2",
-    "mistral_json", "mistral_v11", "olmo3",       "phi4_mini_json", "pythonic",   "qwen3_coder", "qwen3_json", "qwen3_xml", "seed_oss",
-    "step3",    "xlam",
+    "apertus",
+    "cohere_command3",
+    "deepseek_v3",
+    "deepseek_v31",
+    "deepseek_v32",
+    "deepseek_v4",
+    "ernie45",
+    "functiongemma",
+    "gemma4",
+    "glm45",
+    "glm47",
+    "granite-20b-fc",
+    "granite",
+    "granite4",
+    "harmony",
+    "hermes",
+    "hunyuan_a13b",
+    "internlm",
+    "jamba",
+    "kimi_k2",
+    "lfm2",
+    "llama3_json",
+    "llama3_json_python_tag",
+    "llama4_pythonic",
+    "longcat",
+    "minimax_m2",
+    "mistral_json",
+    "mistral_v11",
+    "olmo3",
+    "phi4_mini_json",
+    "pythonic",
+    "qwen3_coder",
+    "qwen3_json",
+    "qwen3_xml",
+    "seed_oss",
+    "step3",
+    "xlam",
 };
 static const char *const reasoning_files[] = {
-    "deepseek_r1", "deepseek_r1_no_start", "glm45_reasoning", "granite_reasoning", "holo2", "hy_v3", "mimo", "minimax_m2_append_think",
-    "mistral_reasoning", "nemotron_v3", "qwen3", "qwen3_no_start", "step3p5",
+    "deepseek_r1", "deepseek_r1_no_start",    "glm45_reasoning",   "granite_reasoning", "holo2", "hy_v3",
+    "mimo",        "minimax_m2_append_think", "mistral_reasoning", "nemotron_v3",       "qwen3", "qwen3_no_start",
+    "step3p5",
 };
 
 /* Rows that are not followed, and why. `whole`: only the answer that waits differs. */
-static const struct { const char *file, *name, *why; } left[] = {
+static const struct {
+    const char *file, *name, *why;
+} left[] = {
 #include "parse_left.def"
 };
 
@@ -61,9 +96,12 @@ static const char *row_differs(const struct parse_result *r, const json_t *row) 
 static void show(const struct parse_result *r, const json_t *row, const char *file, int cut, const char *what) {
     char *want = json_dumps(json_object_get(row, "expected"), JSON_COMPACT);
     printf("%s: %s, %s: %s\n  text %.300s\n  want %.300s\n  have reasoning %.100s | content %.200s |", file,
-           json_string_value(json_object_get(row, "case")), cut_name(cut), what, json_string_value(json_object_get(row, "text")), want,
-           r->reasoning.p ? r->reasoning.p : "", r->content.p ? r->content.p : "");
-    for (uint32_t i = 0; i < r->n_calls && i < 4; i++) printf(" %s(%.200s)%s", r->call[i].name.p ? r->call[i].name.p : "", r->call[i].args.p ? r->call[i].args.p : "", r->call[i].complete ? "" : " cut");
+           json_string_value(json_object_get(row, "case")), cut_name(cut), what,
+           json_string_value(json_object_get(row, "text")), want, r->reasoning.p ? r->reasoning.p : "",
+           r->content.p ? r->content.p : "");
+    for (uint32_t i = 0; i < r->n_calls && i < 4; i++)
+        printf(" %s(%.200s)%s", r->call[i].name.p ? r->call[i].name.p : "",
+               r->call[i].args.p ? r->call[i].args.p : "", r->call[i].complete ? "" : " cut");
     printf("\n");
     free(want);
 }
@@ -75,8 +113,10 @@ static bool may_differ(const char *name) {
 
 static int row_test(const char *file, const json_t *row, const json_t *tools, size_t n_ok[2]) {
     static const int cuts[] = { CUT_ONE, 1, 3, 7, CUT_TOKEN, CUT_RANDOM, CUT_RANDOM };
-    const char *text = json_string_value(json_object_get(row, "text")), *name = json_string_value(json_object_get(row, "case"));
-    const char *tool = json_string_value(json_object_get(row, "tool_parser")), *think = json_string_value(json_object_get(row, "reasoning_parser"));
+    const char *text = json_string_value(json_object_get(row, "text")),
+               *name = json_string_value(json_object_get(row, "case"));
+    const char *tool = json_string_value(json_object_get(row, "tool_parser")),
+               *think = json_string_value(json_object_get(row, "reasoning_parser"));
     const char *leave = reason_to_leave(file, name);
     size_t n = json_string_length(json_object_get(row, "text"));
     struct parse_result first, r;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Outputs that want to cost time or memory, and the contract of the interface. No times are asserted: what is not linear
- * does not end within the test's limit. */
+ * Outputs that want to cost time or memory, and the contract of the interface. No times are asserted: what is not
+ * linear does not end within the test's limit. */
 #include "parse_run.h"
 #include "test.h"
 
@@ -38,7 +38,9 @@ static char *repeat(const char *head, const char *unit, const char *tail, size_t
 /* What could begin a marker, for each format; 1 MB of it for two. */
 static void prefixes(void **state) {
     (void)state;
-    static const char *const units[] = { "<", "<tool_cal", "{", "[", "[f(", "{\"a\":", "\n```", "<\xef\xbd\x9c", "```", "[TOOL_CALL", "<|", "<think", " " };
+    static const char *const units[] = { "<",     "<tool_cal",     "{",   "[",          "[f(", "{\"a\":",
+                                         "\n```", "<\xef\xbd\x9c", "```", "[TOOL_CALL", "<|",  "<think",
+                                         " " };
     for (size_t i = 0; i < sizeof units / sizeof units[0]; i++) {
         size_t n;
         char *s = repeat("", units[i], "", 1 << 14, &n);
@@ -57,12 +59,15 @@ static void prefixes(void **state) {
 /* 10^5 levels in arguments: malformed, in every format of JSON and of literals. */
 static void deep(void **state) {
     (void)state;
-    static const struct { const char *tool, *head, *unit; } rows[] = {
+    static const struct {
+        const char *tool, *head, *unit;
+    } rows[] = {
         { "hermes", "<tool_call>{\"name\": \"f\", \"arguments\": ", "[" },
         { "hermes", "<tool_call>{\"name\": \"f\", \"arguments\": ", "{\"a\":" },
         { "llama3_json", "", "{\"a\":" },
         { "mistral", "[TOOL_CALLS]f[ARGS]", "{\"a\":" },
-        { "kimi_k2", "<|tool_calls_section_begin|><|tool_call_begin|>functions.f:0<|tool_call_argument_begin|>", "[" },
+        { "kimi_k2", "<|tool_calls_section_begin|><|tool_call_begin|>functions.f:0<|tool_call_argument_begin|>",
+          "[" },
         { "granite", "<|tool_call|>[{\"name\": \"f\", \"arguments\": ", "{\"a\":" },
         { "cohere_command3", "<|START_ACTION|>[{\"tool_name\": \"f\", \"parameters\": ", "[" },
         { "apertus", "<|tools_prefix|>[{\"f\": ", "{\"a\":" },
@@ -96,18 +101,31 @@ static void many_calls(void **state) {
 /* Names, keys, values and reasoning that never end. */
 static void endless(void **state) {
     (void)state;
-    static const struct { const char *tool, *think, *head; } rows[] = {
-        { "qwen3_xml", NULL, "<tool_call><function=" },       { "qwen3_xml", NULL, "<tool_call><function=f><parameter=" },
-        { "qwen3_xml", NULL, "<tool_call><function=f><parameter=a>" }, { "glm45", NULL, "<tool_call>" },
-        { "glm45", NULL, "<tool_call>f<arg_key>" },           { "mistral", NULL, "[TOOL_CALLS]" },
-        { "kimi_k2", NULL, "<|tool_calls_section_begin|><|tool_call_begin|>" }, { "pythonic", NULL, "[" },
-        { "pythonic", NULL, "[f(" },                          { "pythonic", NULL, "[f(a='" },
-        { "pythonic", NULL, "[f(a=1" },                       { "gemma4", NULL, "<|tool_call>call:" },
-        { "gemma4", NULL, "<|tool_call>call:f{" },            { "gemma4", NULL, "<|tool_call>call:f{a:<|\"|>" },
-        { "hermes", NULL, "<tool_call>{\"name\": \"" },       { "hermes", NULL, "<tool_call>{\"name\": \"f\", \"arguments\": {\"a\": \"" },
-        { "openai", "openai_gptoss", "<|channel|>" },         { "openai", "openai_gptoss", "" },
-        { NULL, "granite", "Here is my thought process:" },   { NULL, "olmo3", "<think>" },
-        { NULL, "hunyuan_a13b", "<think>\n" },                { NULL, "gemma4", "<|channel>thought\n" },
+    static const struct {
+        const char *tool, *think, *head;
+    } rows[] = {
+        { "qwen3_xml", NULL, "<tool_call><function=" },
+        { "qwen3_xml", NULL, "<tool_call><function=f><parameter=" },
+        { "qwen3_xml", NULL, "<tool_call><function=f><parameter=a>" },
+        { "glm45", NULL, "<tool_call>" },
+        { "glm45", NULL, "<tool_call>f<arg_key>" },
+        { "mistral", NULL, "[TOOL_CALLS]" },
+        { "kimi_k2", NULL, "<|tool_calls_section_begin|><|tool_call_begin|>" },
+        { "pythonic", NULL, "[" },
+        { "pythonic", NULL, "[f(" },
+        { "pythonic", NULL, "[f(a='" },
+        { "pythonic", NULL, "[f(a=1" },
+        { "gemma4", NULL, "<|tool_call>call:" },
+        { "gemma4", NULL, "<|tool_call>call:f{" },
+        { "gemma4", NULL, "<|tool_call>call:f{a:<|\"|>" },
+        { "hermes", NULL, "<tool_call>{\"name\": \"" },
+        { "hermes", NULL, "<tool_call>{\"name\": \"f\", \"arguments\": {\"a\": \"" },
+        { "openai", "openai_gptoss", "<|channel|>" },
+        { "openai", "openai_gptoss", "" },
+        { NULL, "granite", "Here is my thought process:" },
+        { NULL, "olmo3", "<think>" },
+        { NULL, "hunyuan_a13b", "<think>\n" },
+        { NULL, "gemma4", "<|channel>thought\n" },
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         size_t n;
@@ -170,7 +188,7 @@ static void all_names(void **state) {
 
 static void collect(void *user, const struct vc_parse_delta *d) {
     struct vc_buf *b = user;
-    vc_buf_printf(b, "%c%.*s|", "RCBAE"[d->kind], (int)d->text.n, d->text.p);
+    vc_buf_printf(b, "%c%.*s|", "RCBAE"[d->kind], (int)d -> text.n, d->text.p);
 }
 
 static void feed(struct vc_buf *b, const struct vc_parser_params *q, const char *const *push) {
@@ -190,7 +208,9 @@ static void as_it_arrives(void **state) {
     (void)state;
     struct vc_buf b = { 0 };
     struct vc_parser_params q = { .tool_parser = "hermes", .reasoning_parser = "deepseek_r1", .thinking_open = true };
-    feed(&b, &q, (const char *const[]){ "I ", "think</th", "ink>Hi", " there<tool", "_call>{\"name\": \"f\"", ", \"arguments\": {\"a\":", " 1}", "}</tool_call>", NULL });
+    feed(&b, &q,
+         (const char *const[]){ "I ", "think</th", "ink>Hi", " there<tool", "_call>{\"name\": \"f\"",
+                                ", \"arguments\": {\"a\":", " 1}", "}</tool_call>", NULL });
     assert_string_equal(b.p, "RI |Rthink|CHi|C there|Bf|A{\"a\":|A 1}|E|");
     q = (struct vc_parser_params){ .tool_parser = "hermes", .reasoning_parser = "deepseek_r1", .thinking_off = true };
     feed(&b, &q, (const char *const[]){ "I think</think>Hi", NULL });
@@ -223,20 +243,53 @@ static void as_it_arrives(void **state) {
 static void python(void **state) {
     (void)state;
     static const char *const rows[][2] = {
-        { "1", "1" }, { "-1.5", "-1.5" }, { "+3", "3" }, { "--2", "2" }, { "1_000", "1000" }, { "0x1F", "31" }, { "07", "7" }, { "1e3", "1e3" }, { ".5", "0.5" }, { "1.", "1.0" },
-        { "True", "true" }, { "false", "false" }, { "None", "null" }, { "''", "\"\"" }, { "'a' \"b\"", "\"ab\"" }, { "r'\\n'", "\"\\\\n\"" },
-        { "'\\x41\\u00e9\\n\\\\'", "\"A\xc3\xa9\\n\\\\\"" }, { "'\\ud83d\\ude00'", "\"\xf0\x9f\x98\x80\"" }, { "'''a'b\n'''", "\"a'b\\n\"" }, { "f'x'", "\"x\"" }, { "'\\101\\q'", "\"A\\\\q\"" },
-        { "[1, 'a', None]", "[1, \"a\", null]" }, { "(1, 2)", "[1, 2]" }, { "(1)", "1" }, { "('a')", "\"a\"" }, { "()", "[]" }, { "(1,)", "[1]" }, { "{}", "{}" }, { "{'a': 1, 'b': [2, {}]}", "{\"a\": 1, \"b\": [2, {}]}" },
-        { "{1: 'x', None: 2, True: 3}", "{\"1\": \"x\", \"null\": 2, \"true\": 3}" }, { "{'a', 'b'}", "[\"a\", \"b\"]" }, { "[[], [[]],]", "[[], [[]]]" }, { "{'a': ('b' 'c'),}", "{\"a\": \"bc\"}" },
+        { "1", "1" },
+        { "-1.5", "-1.5" },
+        { "+3", "3" },
+        { "--2", "2" },
+        { "1_000", "1000" },
+        { "0x1F", "31" },
+        { "07", "7" },
+        { "1e3", "1e3" },
+        { ".5", "0.5" },
+        { "1.", "1.0" },
+        { "True", "true" },
+        { "false", "false" },
+        { "None", "null" },
+        { "''", "\"\"" },
+        { "'a' \"b\"", "\"ab\"" },
+        { "r'\\n'", "\"\\\\n\"" },
+        { "'\\x41\\u00e9\\n\\\\'", "\"A\xc3\xa9\\n\\\\\"" },
+        { "'\\ud83d\\ude00'", "\"\xf0\x9f\x98\x80\"" },
+        { "'''a'b\n'''", "\"a'b\\n\"" },
+        { "f'x'", "\"x\"" },
+        { "'\\101\\q'", "\"A\\\\q\"" },
+        { "[1, 'a', None]", "[1, \"a\", null]" },
+        { "(1, 2)", "[1, 2]" },
+        { "(1)", "1" },
+        { "('a')", "\"a\"" },
+        { "()", "[]" },
+        { "(1,)", "[1]" },
+        { "{}", "{}" },
+        { "{'a': 1, 'b': [2, {}]}", "{\"a\": 1, \"b\": [2, {}]}" },
+        { "{1: 'x', None: 2, True: 3}", "{\"1\": \"x\", \"null\": 2, \"true\": 3}" },
+        { "{'a', 'b'}", "[\"a\", \"b\"]" },
+        { "[[], [[]],]", "[[], [[]]]" },
+        { "{'a': ('b' 'c'),}", "{\"a\": \"bc\"}" },
     };
-    static const char *const bad[] = { "1+1", "open('x')", "x", "b'a'", "f'{1}'", "__import__('os')", "[1", "{'a': 1, 'b'}", "{1, 2: 3}", "'a' + 'b'", "not True", "-'a'", "'\\N{DASH}'", "1 2", "[1 2]", "lambda: 1", "'a'.upper()", "{[1]: 2}" };
+    static const char *const bad[] = {
+        "1+1",         "open('x')",     "x",         "b'a'",      "f'{1}'",      "__import__('os')",
+        "[1",          "{'a': 1, 'b'}", "{1, 2: 3}", "'a' + 'b'", "not True",    "-'a'",
+        "'\\N{DASH}'", "1 2",           "[1 2]",     "lambda: 1", "'a'.upper()", "{[1]: 2}"
+    };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         char text[256], want[256];
         struct parse_result r;
         snprintf(text, sizeof text, "[f(k=%s)]", rows[i][0]);
         snprintf(want, sizeof want, "{\"k\": %s}", rows[i][1]);
         parse_run(&r, "pythonic", NULL, NULL, text, strlen(text), 1, 0);
-        if (r.n_calls != 1 || strcmp(r.call[0].args.p, want) != 0) printf("%s: %s\n", text, r.n_calls ? r.call[0].args.p : r.content.p);
+        if (r.n_calls != 1 || strcmp(r.call[0].args.p, want) != 0)
+            printf("%s: %s\n", text, r.n_calls ? r.call[0].args.p : r.content.p);
         assert_int_equal(r.n_calls, 1);
         assert_string_equal(r.call[0].args.p, want);
         assert_true(r.call[0].complete);
@@ -258,24 +311,39 @@ static void python(void **state) {
 static void types(void **state) {
     (void)state;
     static const char *const rows[][3] = {
-        { "{\"type\":\"integer\"}", "007", "7" },       { "{\"type\":\"integer\"}", "7.5", "7.5" },     { "{\"type\":\"integer\"}", "many", "\"many\"" },
-        { "{\"type\":\"number\"}", "1e3", "1e3" },      { "{\"type\":\"number\"}", "inf", "\"inf\"" },   { "{\"type\":\"number\"}", "1e999", "\"1e999\"" },
-        { "{\"type\":\"boolean\"}", "True", "true" },   { "{\"type\":\"boolean\"}", "0", "false" },     { "{\"type\":[\"string\",\"null\"]}", "null", "null" },
-        { "{\"type\":\"string\"}", "null", "\"null\"" }, { "{\"type\":\"string\"}", "{\\\"a\\\":1}", "\"{\\\\\\\"a\\\\\\\":1}\"" }, { "{\"type\":\"object\"}", "{\\\"a\\\":1}", "{\\\"a\\\":1}" },
-        { "{\"type\":\"array\"}", "[1, 2]", "[1, 2]" }, { "{\"anyOf\":[{\"type\":\"integer\"},{\"type\":\"null\"}]}", "12", "12" }, { "{\"enum\":[1,2]}", "2", "2" },
-        { "{}", "5", "\"5\"" },                         { "true", "5", "\"5\"" },                        { "{\"type\":\"int\"}", "5", "5" },
+        { "{\"type\":\"integer\"}", "007", "7" },
+        { "{\"type\":\"integer\"}", "7.5", "7.5" },
+        { "{\"type\":\"integer\"}", "many", "\"many\"" },
+        { "{\"type\":\"number\"}", "1e3", "1e3" },
+        { "{\"type\":\"number\"}", "inf", "\"inf\"" },
+        { "{\"type\":\"number\"}", "1e999", "\"1e999\"" },
+        { "{\"type\":\"boolean\"}", "True", "true" },
+        { "{\"type\":\"boolean\"}", "0", "false" },
+        { "{\"type\":[\"string\",\"null\"]}", "null", "null" },
+        { "{\"type\":\"string\"}", "null", "\"null\"" },
+        { "{\"type\":\"string\"}", "{\\\"a\\\":1}", "\"{\\\\\\\"a\\\\\\\":1}\"" },
+        { "{\"type\":\"object\"}", "{\\\"a\\\":1}", "{\\\"a\\\":1}" },
+        { "{\"type\":\"array\"}", "[1, 2]", "[1, 2]" },
+        { "{\"anyOf\":[{\"type\":\"integer\"},{\"type\":\"null\"}]}", "12", "12" },
+        { "{\"enum\":[1,2]}", "2", "2" },
+        { "{}", "5", "\"5\"" },
+        { "true", "5", "\"5\"" },
+        { "{\"type\":\"int\"}", "5", "5" },
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         char schema[512], text[256], want[256], raw[128], value[128];
         size_t n = 0, m = 0;
-        for (const char *s = rows[i][1]; *s; s++) if (*s != '\\') raw[n++] = *s;
+        for (const char *s = rows[i][1]; *s; s++)
+            if (*s != '\\') raw[n++] = *s;
         raw[n] = '\0';
         for (const char *s = rows[i][2]; *s; s++) {
             if (*s == '\\') s++;
             value[m++] = *s;
         }
         value[m] = '\0';
-        snprintf(schema, sizeof schema, "[{\"type\":\"function\",\"function\":{\"name\":\"f\",\"parameters\":{\"properties\":{\"k\":%s}}}}]", rows[i][0]);
+        snprintf(schema, sizeof schema,
+                 "[{\"type\":\"function\",\"function\":{\"name\":\"f\",\"parameters\":{\"properties\":{\"k\":%s}}}}]",
+                 rows[i][0]);
         snprintf(text, sizeof text, "<tool_call><function=f><parameter=k>%s</parameter></function></tool_call>", raw);
         snprintf(want, sizeof want, "{\"k\": %s}", value);
         json_t *tools = json_loads(schema, 0, NULL);
@@ -306,20 +374,27 @@ static void detect(void **state) {
         assert_true(rows[i][1] ? c.tool && !strcmp(c.tool, rows[i][1]) : !c.tool);
         assert_true(rows[i][2] ? c.reasoning && !strcmp(c.reasoning, rows[i][2]) : !c.reasoning);
     }
-    static const struct { const char *parser, *prompt; bool opens; } prompts[] = {
-        { "qwen3", "<|im_start|>assistant\n<think>\n", true }, { "qwen3", "<think> is a tag<|im_start|>assistant\n", false },
-        { "gemma4", "<|channel>thought\n", true },             { "none", "<think>", false },
+    static const struct {
+        const char *parser, *prompt;
+        bool opens;
+    } prompts[] = {
+        { "qwen3", "<|im_start|>assistant\n<think>\n", true },
+        { "qwen3", "<think> is a tag<|im_start|>assistant\n", false },
+        { "gemma4", "<|channel>thought\n", true },
+        { "none", "<think>", false },
     };
     for (size_t i = 0; i < sizeof prompts / sizeof prompts[0]; i++) {
-        assert_int_equal(vc_parser_opens(prompts[i].parser, prompts[i].prompt, strlen(prompts[i].prompt)), prompts[i].opens);
+        assert_int_equal(vc_parser_opens(prompts[i].parser, prompts[i].prompt, strlen(prompts[i].prompt)),
+                         prompts[i].opens);
     }
 }
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(prefixes),  cmocka_unit_test(deep),      cmocka_unit_test(many_calls), cmocka_unit_test(endless),       cmocka_unit_test(bytes),
-        cmocka_unit_test(unknown_names), cmocka_unit_test(all_names), cmocka_unit_test(as_it_arrives), cmocka_unit_test(python), cmocka_unit_test(types),
-        cmocka_unit_test(detect),
+        cmocka_unit_test(prefixes),  cmocka_unit_test(deep),          cmocka_unit_test(many_calls),
+        cmocka_unit_test(endless),   cmocka_unit_test(bytes),         cmocka_unit_test(unknown_names),
+        cmocka_unit_test(all_names), cmocka_unit_test(as_it_arrives), cmocka_unit_test(python),
+        cmocka_unit_test(types),     cmocka_unit_test(detect),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

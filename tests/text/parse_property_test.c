@@ -1,18 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Properties of the output parser over 10,000 seeded texts made from the recorded ones (cut, changed, joined, repeated):
- * every cutting gives the same deltas, complete arguments are JSON, calls of a stream count up and end. */
+ * Properties of the output parser over 10,000 seeded texts made from the recorded ones (cut, changed, joined,
+ * repeated): every cutting gives the same deltas, complete arguments are JSON, calls of a stream count up and end. */
 #include "parse_run.h"
 #include "test.h"
 
 enum { N_CASES = 10000, MAX_TEXTS = 1200, MAX_LEN = 6000 };
 
 static const char *const files[] = {
-    "apertus", "cohere_command3", "deepseek_v3", "deepseek_v31", "deepseek_v32", "deepseek_v4", "ernie45", "functiongemma", "gemma4", "glm45", "glm47",
-    "granite-20b-fc", "granite", "granite4", "harmony", "hermes", "hunyuan_a13b", "internlm", "jamba", "kimi_k2", "lfm2", "llama3_json",
-    "llama4_pythonic", "longcat", "minimax_m2", "mistral_json", "mistral_v11", "olmo3", "phi4_mini_json", "pythonic", "qwen3_coder", "qwen3_xml",
-    "seed_oss", "step3", "xlam",
+    "apertus",        "cohere_command3", "deepseek_v3",  "deepseek_v31", "deepseek_v32",   "deepseek_v4", "ernie45",
+    "functiongemma",  "gemma4",          "glm45",        "glm47",        "granite-20b-fc", "granite",     "granite4",
+    "harmony",        "hermes",          "hunyuan_a13b", "internlm",     "jamba",          "kimi_k2",     "lfm2",
+    "llama3_json",    "llama4_pythonic", "longcat",      "minimax_m2",   "mistral_json",   "mistral_v11", "olmo3",
+    "phi4_mini_json", "pythonic",        "qwen3_coder",  "qwen3_xml",    "seed_oss",       "step3",       "xlam",
 };
-static struct { const char *text; size_t n; } texts[MAX_TEXTS];
+static struct {
+    const char *text;
+    size_t n;
+} texts[MAX_TEXTS];
 static size_t n_texts;
 static json_t *tools, *rows[MAX_TEXTS];
 static uint32_t seed;
@@ -45,25 +49,27 @@ static void load(const char *file) {
 }
 
 static void piece(struct vc_buf *b, size_t i) {
-    size_t n = texts[i].n < MAX_LEN ? texts[i].n : MAX_LEN, from = rnd(4) ? 0 : rnd((uint32_t)n), to = rnd(3) ? n : from + rnd((uint32_t)(n - from) + 1);
+    size_t n = texts[i].n < MAX_LEN ? texts[i].n : MAX_LEN, from = rnd(4) ? 0 : rnd((uint32_t)n),
+           to = rnd(3) ? n : from + rnd((uint32_t)(n - from) + 1);
     vc_buf_add(b, texts[i].text + from, to > from ? to - from : 0);
 }
 
 /* Bytes that matter to some format, and bytes that should matter to none. */
 static void change(struct vc_buf *b) {
-    static const char bytes[] = "<>|[]{}()\"'\\,:=\n /\0\xff\xc3\xef\xbd\x9c" "abt0-";
+    static const char bytes[] = "<>|[]{}()\"'\\,:=\n /\0\xff\xc3\xef\xbd\x9c"
+                                "abt0-";
     for (uint32_t k = rnd(5); k-- > 0 && b->n;) {
         size_t at = rnd((uint32_t)b->n);
         switch (rnd(4)) {
-        case 0: b->p[at] = bytes[rnd(sizeof bytes - 1)]; break;
-        case 1: memmove(b->p + at, b->p + at + 1, --b->n - at); break;
-        case 2: b->n = at; break;
-        default: {
-            char c = bytes[rnd(sizeof bytes - 1)];
-            vc_buf_addc(b, '\0');
-            memmove(b->p + at + 1, b->p + at, b->n - at - 1);
-            b->p[at] = c;
-        }
+            case 0: b->p[at] = bytes[rnd(sizeof bytes - 1)]; break;
+            case 1: memmove(b->p + at, b->p + at + 1, --b->n - at); break;
+            case 2: b->n = at; break;
+            default: {
+                char c = bytes[rnd(sizeof bytes - 1)];
+                vc_buf_addc(b, '\0');
+                memmove(b->p + at + 1, b->p + at, b->n - at - 1);
+                b->p[at] = c;
+            }
         }
     }
 }
@@ -92,10 +98,15 @@ static int one(uint32_t case_seed) {
     if (what) {
         bad = 1;
         printf("seed %u, %s with %s, %s: %s\n  text ", case_seed, tool, think ? think : "none", cut_name(cut), what);
-        for (size_t k = 0; k < b.n && k < 600; k++) printf((unsigned char)text[k] < 32 || (unsigned char)text[k] > 126 ? "\\x%02x" : "%c", (unsigned char)text[k]);
-        printf("\n  one push: %.200s | %.300s | %u\n  in pieces: %.200s | %.300s | %u\n", first.reasoning.p ? first.reasoning.p : "",
-               first.content.p ? first.content.p : "", first.n_calls, r.reasoning.p ? r.reasoning.p : "", r.content.p ? r.content.p : "", r.n_calls);
-        for (uint32_t k = 0; k < first.n_calls && k < 3; k++) printf("  %.200s\n  %.200s\n", first.call[k].args.p ? first.call[k].args.p : "", r.call[k].args.p ? r.call[k].args.p : "");
+        for (size_t k = 0; k < b.n && k < 600; k++)
+            printf((unsigned char)text[k] < 32 || (unsigned char)text[k] > 126 ? "\\x%02x" : "%c",
+                   (unsigned char)text[k]);
+        printf("\n  one push: %.200s | %.300s | %u\n  in pieces: %.200s | %.300s | %u\n",
+               first.reasoning.p ? first.reasoning.p : "", first.content.p ? first.content.p : "", first.n_calls,
+               r.reasoning.p ? r.reasoning.p : "", r.content.p ? r.content.p : "", r.n_calls);
+        for (uint32_t k = 0; k < first.n_calls && k < 3; k++)
+            printf("  %.200s\n  %.200s\n", first.call[k].args.p ? first.call[k].args.p : "",
+                   r.call[k].args.p ? r.call[k].args.p : "");
     }
     parse_result_free(&r);
     parse_result_free(&first);

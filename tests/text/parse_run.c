@@ -21,34 +21,34 @@ static void on_delta(void *user, const struct vc_parse_delta *d) {
     }
     r->n_deltas++;
     switch (d->kind) {
-    case VC_PARSE_REASONING: add(&r->reasoning, d->text); break;
-    case VC_PARSE_CONTENT: add(&r->content, d->text); break;
-    case VC_PARSE_CALL_BEGIN:
-        if (d->index != r->n_calls) r->wrong = "calls do not count up";
-        r->n_calls++;
-        if (kept) add(&c->name, d->text);
-        break;
-    case VC_PARSE_CALL_ARGS:
-        if (d->index + 1 != r->n_calls || (kept && c->ended)) r->wrong = "arguments of no open call";
-        r->n_args++;
-        if (kept) add(&c->args, d->text);
-        break;
-    default:
-        if (d->index + 1 != r->n_calls || (kept && c->ended)) r->wrong = "end of no open call";
-        if (!kept) break;
-        c->ended = true;
-        c->complete = d->complete;
+        case VC_PARSE_REASONING: add(&r->reasoning, d->text); break;
+        case VC_PARSE_CONTENT: add(&r->content, d->text); break;
+        case VC_PARSE_CALL_BEGIN:
+            if (d->index != r->n_calls) r->wrong = "calls do not count up";
+            r->n_calls++;
+            if (kept) add(&c->name, d->text);
+            break;
+        case VC_PARSE_CALL_ARGS:
+            if (d->index + 1 != r->n_calls || (kept && c->ended)) r->wrong = "arguments of no open call";
+            r->n_args++;
+            if (kept) add(&c->args, d->text);
+            break;
+        default:
+            if (d->index + 1 != r->n_calls || (kept && c->ended)) r->wrong = "end of no open call";
+            if (!kept) break;
+            c->ended = true;
+            c->complete = d->complete;
     }
 }
 
 const char *cut_name(int cut) {
     static char s[16];
     switch (cut) {
-    case CUT_WHOLE: return "whole";
-    case CUT_ONE: return "one push";
-    case CUT_TOKEN: return "tokens";
-    case CUT_RANDOM: return "random";
-    default: snprintf(s, sizeof s, "%d bytes", cut); return s;
+        case CUT_WHOLE: return "whole";
+        case CUT_ONE: return "one push";
+        case CUT_TOKEN: return "tokens";
+        case CUT_RANDOM: return "random";
+        default: snprintf(s, sizeof s, "%d bytes", cut); return s;
     }
 }
 
@@ -66,10 +66,12 @@ static size_t step(const char *s, size_t n, int cut, uint32_t *seed) {
     return cut < 0 || (size_t)cut > n ? n : (size_t)cut;
 }
 
-void parse_run(struct parse_result *r, const char *tool, const char *reasoning, const json_t *tools, const char *text, size_t n, int cut,
-               uint32_t seed) {
+void parse_run(struct parse_result *r, const char *tool, const char *reasoning, const json_t *tools, const char *text,
+               size_t n, int cut, uint32_t seed) {
     memset(r, 0, sizeof *r);
-    struct vc_parser_params p = { .tool_parser = tool, .reasoning_parser = reasoning, .tools = tools, .whole = cut == CUT_WHOLE };
+    struct vc_parser_params p = {
+        .tool_parser = tool, .reasoning_parser = reasoning, .tools = tools, .whole = cut == CUT_WHOLE
+    };
     struct vc_parse_sink sink = { on_delta, r };
     struct vc_parser *parser;
     vc_err err = VC_ERR_INIT;
@@ -86,7 +88,8 @@ void parse_run(struct parse_result *r, const char *tool, const char *reasoning, 
     if (vc_parser_calls(parser) != r->n_calls) r->wrong = "calls are counted wrongly";
     for (uint32_t i = 0; i < r->n_calls && i < RUN_MAX_CALLS; i++) {
         if (!r->call[i].ended) r->wrong = "a call has no end";
-        if (r->call[i].complete && !parse_is_json(r->call[i].args.p)) r->wrong = "a complete call's arguments are no JSON";
+        if (r->call[i].complete && !parse_is_json(r->call[i].args.p))
+            r->wrong = "a complete call's arguments are no JSON";
     }
     vc_parser_del(parser);
 }
@@ -100,7 +103,9 @@ void parse_result_free(struct parse_result *r) {
     }
 }
 
-static bool same(const struct vc_buf *a, const struct vc_buf *b) { return a->n == b->n && (!a->n || !memcmp(a->p, b->p, a->n)); }
+static bool same(const struct vc_buf *a, const struct vc_buf *b) {
+    return a->n == b->n && (!a->n || !memcmp(a->p, b->p, a->n));
+}
 
 const char *parse_result_differs(const struct parse_result *a, const struct parse_result *b) {
     if (!same(&a->reasoning, &b->reasoning)) return "reasoning";

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Calls as the Gemma models write them: call:name{key:value,…} with strings between delimiters, bare numbers and words,
- * and nested {} and []. Bare text gets its type from the tool's schema, inside containers by its look; of a function that
- * the request lacks it stays a string. vc_tool.in: [0] the string delimiter. The end marker ends a call everywhere but in
- * a string, unless VC_TD_PARTIAL says that an unfinished string stands.
+ * Calls as the Gemma models write them: call:name{key:value,…} with strings between delimiters, bare numbers and
+ * words, and nested {} and []. Bare text gets its type from the tool's schema, inside containers by its look; of a
+ * function that the request lacks it stays a string. vc_tool.in: [0] the string delimiter. The end marker ends a
+ * call everywhere but in a string, unless VC_TD_PARTIAL says that an unfinished string stands.
  */
 #include <string.h>
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Calls as JSON: {"name": …, "arguments": …}, alone or in an array, or {"name": arguments}. The text of the arguments is
- * passed on byte by byte as it stands; arguments before the name wait for it. Arguments that are a string holding JSON
- * are that JSON. vc_tool.in: key of the name, of the arguments, another key of the arguments, key of the id, then an end
- * marker for each start marker, where vc_tool.end is NULL.
+ * Calls as JSON: {"name": …, "arguments": …}, alone or in an array, or {"name": arguments}. The text of the
+ * arguments is passed on byte by byte as it stands; arguments before the name wait for it. Arguments that are a
+ * string holding JSON are that JSON. vc_tool.in: key of the name, of the arguments, another key of the arguments,
+ * key of the id, then an end marker for each start marker, where vc_tool.end is NULL.
  */
 #include <string.h>
 
@@ -204,7 +204,8 @@ static enum vc_pb scan_byte(struct vc_parser *p, char c) {
         p->key.n = 0;
     }
     if (b->field != F_NONE) {
-        bool over = j->depth <= b->base && (j->st == VC_J_AFTER || (number && depth == b->base && !vc_jscan_in_number(j)));
+        bool number_over = number && depth == b->base && !vc_jscan_in_number(j);
+        bool over = j->depth <= b->base && (j->st == VC_J_AFTER || number_over);
         bool mine = !(number && depth == b->base && over);
         if (mine) value_byte(p, c);
         if (over && !value_ends(p)) return VC_PB_FAIL;

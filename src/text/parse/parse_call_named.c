@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Calls as a name, a separator and JSON arguments up to an end marker, in a section or each by itself. Arguments are
- * passed on as they stand: while they are JSON their end is known, so that an end marker inside a string is text; once
- * malformed they go on to the end marker. vc_tool.in: [0…3] keys of the JSON form that Mistral's older models write,
- * [4] call begins (NULL: at the start marker), [5] the name begins, [6] the name ends, [7] arguments begin (NULL: there),
- * [8] section ends, [9] end of malformed arguments, where it is not vc_tool.end, [10] an id stands between here and [6].
+ * passed on as they stand: while they are JSON their end is known, so that an end marker inside a string is text;
+ * once malformed they go on to the end marker. vc_tool.in: [0…3] keys of the JSON form that Mistral's older models
+ * write, [4] call begins (NULL: at the start marker), [5] the name begins, [6] the name ends, [7] arguments begin
+ * (NULL: there), [8] section ends, [9] end of malformed arguments, where it is not vc_tool.end, [10] an id stands
+ * between here and [6].
  */
 #include <string.h>
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Calls as Python writes them: [name(key=literal, …), …], or one behind the other (VC_TD_LINES). Literals are read, never
- * evaluated: None, True, False (also as JSON spells them), numbers, strings with prefixes and escapes, lists, tuples, sets,
- * dictionaries. They become JSON as json.dumps writes it; a top-level string is sent as it arrives once it is long.
+ * Calls as Python writes them: [name(key=literal, …), …], or one behind the other (VC_TD_LINES). Literals are read,
+ * never evaluated: None, True, False (also as JSON spells them), numbers, strings with prefixes and escapes, lists,
+ * tuples, sets, dictionaries. They become JSON as json.dumps writes it; a top-level string is sent as it arrives
+ * once it is long.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -11,11 +12,16 @@
 #include "text/parse/parse_int.h"
 #include "text/parse/parse_py_str.h"
 
-enum { P_LIST, P_CALL, P_NAME, P_PAREN, P_ARG, P_KEY, P_EQUAL, P_VALUE, P_STRING, P_STRING_END, P_NUMBER, P_WORD, P_AFTER, P_NEXT };
+enum {
+    P_LIST, P_CALL, P_NAME, P_PAREN, P_ARG, P_KEY, P_EQUAL,
+    P_VALUE, P_STRING, P_STRING_END, P_NUMBER, P_WORD, P_AFTER, P_NEXT,
+};
 
 static bool is_space(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
 static bool is_digit(char c) { return c >= '0' && c <= '9'; }
-static bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || (unsigned char)c >= 0x80; }
+static bool is_letter(char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || (unsigned char)c >= 0x80;
+}
 static bool is_name(char c) { return is_letter(c) || is_digit(c); }
 
 static struct vc_py_level *top(struct vc_call_py *b) { return b->depth ? &b->stack[b->depth - 1] : NULL; }

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Calls as tags: a name, then parameters whose text becomes a value of the type that the tool's schema says. The formats
- * have no escapes, so an end tag inside a value ends it. Text of a string longer than VC_PP_LOOK_VALUE is sent as it
- * arrives, a shorter one when its end was seen: one that never ends is left out, with its key.
- * vc_tool.in: [0] call opens (NULL: at the start marker), [1] the name ends, [2] parameter opens, [3] its key ends, [4] its
- * value begins (NULL: there), [5] its value ends, [6] call ends, [7] section ends (NULL: with the call).
+ * Calls as tags: a name, then parameters whose text becomes a value of the type that the tool's schema says. The
+ * formats have no escapes, so an end tag inside a value ends it. Text of a string longer than VC_PP_LOOK_VALUE is
+ * sent as it arrives, a shorter one when its end was seen: one that never ends is left out, with its key.
+ * vc_tool.in: [0] call opens (NULL: at the start marker), [1] the name ends, [2] parameter opens, [3] its key ends,
+ * [4] its value begins (NULL: there), [5] its value ends, [6] call ends, [7] section ends (NULL: with the call).
  */
 #include <string.h>
 
@@ -79,7 +79,8 @@ static void key(struct vc_parser *p) {
     p->key.n = k.n;
     const uint32_t string = 1u << VC_TY_STR;
     bool has = k.n && json_object_getn(p->props, p->key.p, k.n);
-    b->types = !has && b->literal ? 1u << VC_TY_UNKNOWN : p->fn_known ? vc_schema_types(p->props, p->key.p, k.n) : string;
+    b->types = p->fn_known ? vc_schema_types(p->props, p->key.p, k.n) : string;
+    if (!has && b->literal) b->types = 1u << VC_TY_UNKNOWN;
     b->stream = false;
     b->lead = (p->tool->flags & VC_TD_NL) != 0;
     p->val.n = 0;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * gpt-oss: messages of channels, <|channel|>C to=R<|message|>text<|end|>. analysis is reasoning, commentary and final are
- * content, a recipient functions.NAME makes the text the arguments of a call; other recipients are left out. Messages of
- * one kind are joined by a newline. The output begins behind <|start|>assistant. (openai/harmony, docs/format.md.)
+ * gpt-oss: messages of channels, <|channel|>C to=R<|message|>text<|end|>. analysis is reasoning, commentary and
+ * final are content, a recipient functions.NAME makes the text the arguments of a call; other recipients are left
+ * out. Messages of one kind are joined by a newline. The output begins behind <|start|>assistant. (openai/harmony,
+ * docs/format.md.)
  */
 #include <string.h>
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * parse_int.h: inside of the output parser. Bytes go, as whole code points, through one mode at a time: reasoning,
- * content, the body of a call, or a gap that is left out. Modes put deltas on a queue (parse_out.c), which is sent at the
- * end of a push unless something still decides what they are. Formats are rows of parse_tool.def and parse_think.def.
+ * content, the body of a call, or a gap that is left out. Modes put deltas on a queue (parse_out.c), which is sent
+ * at the end of a push unless something still decides what they are. Formats are rows of parse_tool.def and
+ * parse_think.def.
  */
 #ifndef VC_TEXT_PARSE_INT_H
 #define VC_TEXT_PARSE_INT_H
@@ -207,7 +208,8 @@ void vc_pp_content_end(struct vc_parser *p);
 void vc_pp_truncate(struct vc_parser *p, size_t n_events);
 void vc_pp_queue(struct vc_parser *p, enum vc_parse_kind kind, const char *s, size_t n);
 void vc_pp_drain(struct vc_parser *p, size_t n_events, struct vc_parse_sink *sink);
-bool vc_pp_begin(struct vc_parser *p, const char *name, size_t n, const char *id, size_t id_n);   /* false: not wanted */
+/* False: the call is not wanted, and what follows of it is left out. */
+bool vc_pp_begin(struct vc_parser *p, const char *name, size_t n, const char *id, size_t id_n);
 void vc_pp_args(struct vc_parser *p, const char *s, size_t n);
 void vc_pp_end(struct vc_parser *p, bool complete);
 void vc_pp_args_text(struct vc_parser *p, const char *s, size_t n);     /* as the inside of a JSON string */
@@ -224,7 +226,7 @@ void vc_think_init(struct vc_parser *p);
 size_t vc_think_feed(struct vc_parser *p, const char *s, size_t n);     /* both modes; the number of bytes taken */
 void vc_think_finish(struct vc_parser *p);
 
-void vc_think_plain(struct vc_parser *p, const char *s, size_t n);      /* text that is content, or left out behind calls */
+void vc_think_plain(struct vc_parser *p, const char *s, size_t n);  /* content, or left out behind calls */
 
 /* parse_section.c: what surrounds bodies */
 void vc_section_begin(struct vc_parser *p, size_t start);   /* start: index in tool->start */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The queue of deltas, and what white space does: content that is all white space is left out beside calls, so it waits
- * for something else; formats with VC_TD_RSTRIP also drop it before a call, those with VC_PT_RSTRIP behind the reasoning.
+ * The queue of deltas, and what white space does: content that is all white space is left out beside calls, so it
+ * waits for something else; formats with VC_TD_RSTRIP also drop it before a call, those with VC_PT_RSTRIP behind the
+ * reasoning.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -97,7 +98,8 @@ void vc_pp_content(struct vc_parser *p, const char *s, size_t n) {
         if (p->content_any) vc_pp_queue(p, VC_PARSE_CONTENT, "\n", 1);      /* vLLM joins the pieces so */
     }
     bool newlines = p->tool && (p->tool->flags & VC_TD_RSTRIP_NL);
-    bool rstrip = newlines || (p->tool && (p->tool->flags & VC_TD_RSTRIP)) || (p->think && (p->think->flags & VC_PT_TRIM));
+    bool rstrip = newlines || (p->tool && (p->tool->flags & VC_TD_RSTRIP));
+    if (p->think && (p->think->flags & VC_PT_TRIM)) rstrip = true;
     size_t k = newlines && p->content_any ? trailing_newlines(s, n) : trailing_space(s, n);
     if (k < n) {
         bool lstrip = p->think && (p->think->flags & VC_PT_LSTRIP) && !p->content_any;

@@ -83,7 +83,8 @@ const json_t *vc_schema_props(const json_t *tools, const char *name, size_t n, b
         const json_t *f = json_object_get(t, "function");
         if (!f) f = t;
         const json_t *have = json_object_get(f, "name");
-        if (!json_is_string(have) || json_string_length(have) != n || memcmp(json_string_value(have), name, n)) continue;
+        if (!json_is_string(have) || json_string_length(have) != n) continue;
+        if (memcmp(json_string_value(have), name, n)) continue;
         *known = true;
         const json_t *p = json_object_get(json_object_get(f, "parameters"), "properties");
         return json_is_object(p) ? p : NULL;

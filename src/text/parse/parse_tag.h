@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * parse_tag.h: finding any of a few markers in text that arrives in pieces. Text that could be the beginning of a marker
- * is held; everything else is given back at once, in order. No marker of a set is a prefix of another.
+ * parse_tag.h: finding any of a few markers in text that arrives in pieces. Text that could be the beginning of a
+ * marker is held; everything else is given back at once, in order. No marker of a set is a prefix of another.
  */
 #ifndef VC_TEXT_PARSE_TAG_H
 #define VC_TEXT_PARSE_TAG_H

@@ -134,10 +134,13 @@ static const struct vc_think *think_of(const char *name) {
     return NULL;
 }
 
-static vc_status unknown(const char *what, const char *name, const struct vc_parser_name *(*list)(size_t), vc_err *err) {
+typedef const struct vc_parser_name *name_fn(size_t);
+
+static vc_status unknown(const char *what, const char *name, name_fn *list, vc_err *err) {
     struct vc_buf b = { 0 };
     char shown[64];
-    vc_buf_printf(&b, "no %s parser is called \"%s\"; known are", what, vc_printable(shown, sizeof shown, name, strlen(name)));
+    vc_printable(shown, sizeof shown, name, strlen(name));
+    vc_buf_printf(&b, "no %s parser is called \"%s\"; known are", what, shown);
     for (size_t i = 0; list(i); i++) vc_buf_printf(&b, "%s %s", i ? "," : "", list(i)->name);
     vc_fail(err, VC_E_NOT_FOUND, "%s", b.failed ? "no such parser" : b.p);
     vc_buf_free(&b);
