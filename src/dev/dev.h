@@ -43,6 +43,8 @@ struct vc_backend {
     vc_status (*prepare)(struct vc_dev *d, const struct vc_contract *c, const struct vc_dims *dims, struct vc_dev_kernel **out, vc_err *err);
     /* Row names chosen for m rows, for `vllmc info`. */
     const char *(*describe)(struct vc_dev *d, const struct vc_dev_kernel *k, uint32_t m);
+    /* Whether the row chosen for m rows heeds vc_matmul_args.max_only. */
+    bool (*finds_max)(struct vc_dev *d, const struct vc_dev_kernel *k, uint32_t m);
 
     /* Appends a call and fills its contract and scratch. Views and arguments must stay until sync. Cannot fail; `k` was prepared for these formats. */
     void (*enqueue)(struct vc_dev *d, const struct vc_dev_kernel *k, struct vc_op_call *call);

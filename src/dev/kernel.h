@@ -14,6 +14,7 @@
 #define VC_FMT(t) (UINT64_C(1) << VC_##t)                  /* bit of a dtype in a mask */
 #define VC_FMT_FLOATS (VC_FMT(F32) | VC_FMT(BF16) | VC_FMT(F16))
 #define VC_INNER(s) (UINT64_C(1) << VC_SLOT_##s)           /* bit of a slot */
+#define VC_INNER_MAX_ONLY (UINT64_C(1) << 63)              /* beside the slots: the row heeds vc_matmul_args.max_only */
 
 /* What is known about a call when the program is planned. */
 struct vc_dims {

@@ -24,8 +24,9 @@ struct vc_headnorm_args { float eps, weight_offset; uint32_t heads, head_dim; };
 struct vc_quantize_args { uint32_t block; };
 
 /* MATMUL: in x [M,K] (f32, f16, bf16; a quantized activation for the iblk core), w [N,K], bias f32 [1,N] or absent;
- * out y [M,N]. Order: the core (op/arith.def). */
-struct vc_matmul_args { int unused; };
+ * out y [M,N]. Order: the core (op/arith.def). max_only (set for each call): who reads y wants the greatest element of each row and
+ * the lowest place that has it; an output that is certainly less may be -inf instead, one that is not finite NaN. */
+struct vc_matmul_args { int max_only; };
 
 /* ROPE: in x [T, heads*head_dim], table [P, rotary_dim] (cos of rotary_dim/2 frequencies, then sin), rows i32 [T,1];
  * out y like x (may alias). Pairs (i, i + rotary_dim/2) for NEOX, (2i, 2i+1) for GPTJ; a, b the pair:

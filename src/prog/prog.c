@@ -145,12 +145,18 @@ static void enqueue(struct vc_prog *p, uint32_t from, uint32_t to, const struct 
             a->seqs = b->seqs + l->in[1].group * b->seq_stride;
             a->num_seqs = b->n_seqs;
         }
+        if (l->op == VC_OP_MATMUL) ((struct vc_matmul_args *)l->args)->max_only = b->max_only && i >= p->head_at;
         p->dev->be->enqueue(p->dev, l->kernel, &l->call);
         if (p->probe) {
             p->dev->be->sync(p->dev);
             p->probe(p->probe_ctx, l->label, &l->call.out[0]);
         }
     }
+}
+
+bool vc_prog_finds_max(const struct vc_prog *p) {
+    const struct line *l = p->num_lines ? &p->lines[p->num_lines - 1] : NULL;
+    return l && p->head_at < p->num_lines && l->op == VC_OP_MATMUL && p->dev->be->finds_max(p->dev, l->kernel, 1);
 }
 
 void vc_prog_run(struct vc_prog *p, const struct vc_batch *b) {

@@ -46,6 +46,7 @@ struct vc_batch {
     const float *row_scale;
     const struct vc_attn_seq *seqs;    /* of KV group g: from seqs + g * seq_stride */
     size_t slot_stride, seq_stride;
+    bool max_only;                     /* of the head's outputs only each row's greatest is read (vc_matmul_args) */
     struct vc_view rope_table[2], rope_rows[2];
 };
 
@@ -69,6 +70,8 @@ void vc_prog_keep(struct vc_prog *p, uint32_t stream);         /* its bytes are 
 /* Lines appended from here on are the head: they run over output rows, in pieces of at most max_out. */
 void vc_prog_begin_head(struct vc_prog *p);
 vc_status vc_prog_plan(struct vc_prog *p, vc_err *err);        /* prepares kernels, allocates the workspace */
+/* Planned: the head is a matmul whose kernel for one row heeds max_only, and nothing after it. */
+bool vc_prog_finds_max(const struct vc_prog *p);
 size_t vc_prog_workspace(const struct vc_prog *p);
 void vc_prog_set_kv(struct vc_prog *p, const struct vc_kv_pool *kv);
 void vc_prog_set_probe(struct vc_prog *p, vc_probe_fn *fn, void *ctx);   /* NULL: off */

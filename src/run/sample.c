@@ -124,6 +124,23 @@ vc_status vc_sample_row(struct vc_sampler *s, const struct vc_sample_seq *q, flo
     return VC_OK;
 }
 
+bool vc_sample_is_max(const struct vc_sampling *p) {
+    return vc_sampling_greedy(p) && p->logprobs < 0 && p->prompt_logprobs < 0 && !p->penalties && !p->min_tokens && !p->num_bad_words &&
+           !p->num_allowed_ids && !p->num_logit_bias;
+}
+
+vc_status vc_sample_max(const float *logits, uint32_t n, int32_t *token, vc_err *err) {
+    int bad = 0;
+    for (uint32_t i = 0; i < n; i++) bad |= !(logits[i] < INFINITY);
+    if (bad) {
+        uint32_t i = 0;
+        while (logits[i] < INFINITY) i++;
+        return vc_fail(err, VC_E_NUMERIC, "logits: the value of token %u is not finite", i);
+    }
+    *token = (int32_t)vc_row_argmax(logits, n);
+    return VC_OK;
+}
+
 vc_status vc_sample_logprobs(struct vc_sampler *s, const float *logits, int32_t token, uint32_t k,
                              vc_logprob *logprobs, vc_err *err) {
     assert(token >= 0 && (uint32_t)token < s->vocab);

@@ -66,6 +66,14 @@ static float *row_f32(struct vc_engine *e, uint32_t r, uint32_t thread) {
     return dst;
 }
 
+/* The only row of the step wants its greatest logit and nothing else. Shapes no result: the head computes the same greatest. */
+static bool max_is_enough(const struct vc_engine *e) {
+    if (e->num_outs != 1 || e->tap || !vc_prog_finds_max(e->net->prog)) return false;
+    const struct out_row *o = &e->outs[0];
+    const struct vc_engine_seq *q = e->step->items[o->item].seq->user;
+    return o->samples && !o->prompt && !q->all_logits && !q->constraint && vc_sample_is_max(q->sampling);
+}
+
 static void one_row(struct vc_engine *e, uint32_t r, uint32_t thread) {
     const struct out_row *o = &e->outs[e->head_first + r];
     struct vc_seq *s = e->step->items[o->item].seq;
@@ -73,6 +81,13 @@ static void one_row(struct vc_engine *e, uint32_t r, uint32_t thread) {
     if (!o->prompt && !o->samples) return;
     float *logits = row_f32(e, r, thread);
     vc_status st = VC_OK;
+    if (e->batch.batch.max_only) {
+        e->results[o->item] = (struct vc_sampled){ .token = -1 };
+        st = vc_sample_max(logits, e->net->config.vocab_size, &e->results[o->item].token, &q->error);
+        if (st != VC_OK) e->failed[o->item] = 1;
+        else e->sampled[o->item] = e->results[o->item].token;
+        return;
+    }
     if (o->prompt) {
         uint32_t k = (uint32_t)q->sampling->prompt_logprobs;
         st = vc_sample_logprobs(e->sampler[thread], logits, s->tokens[o->pos + 1], k, q->prompt_logprobs + (size_t)(o->pos + 1) * (k + 1), &q->error);
@@ -132,6 +147,7 @@ static void name_first_layer(struct vc_engine *e, uint32_t item) {
     struct hunt h = { e->seqs[item].row0, e->seqs[item].rows, "" };
     vc_prog_set_probe(e->net->prog, look, &h);
     vc_err ignored = VC_ERR_INIT;
+    e->batch.batch.max_only = false;
     vc_net_run(e->net, &e->batch, &ignored);
     vc_prog_set_probe(e->net->prog, NULL, NULL);
     if (h.label[0]) vc_fail(&q->error, VC_E_NUMERIC, "a value that is not finite first appears in %s", h.label);
@@ -209,6 +225,7 @@ vc_status vc_engine_step(struct vc_engine *e, vc_err *err) {
         e->sampled[k] = -1;
         e->failed[k] = 0;
     }
+    e->batch.batch.max_only = max_is_enough(e);
     VC_TRY(vc_net_run(e->net, &e->batch, err));
     uint32_t piece = e->net->max_out;
     for (uint32_t at = 0; at < e->num_outs; at += piece) {

@@ -193,10 +193,55 @@ static void the_panel_is_small(void **state) {
     }
 }
 
+/* max_only: the greatest output and all its equals have their bits; the others have them or are -inf; what is not finite is NaN. */
+static void greatest_alone(void **state) {
+    (void)state;
+    static const struct shape shapes[] = { { 1, 8192, 32 }, { 1, 8201, 640 }, { 1, 9000, 1056 } };
+    struct vc_matmul_args args = { .max_only = 1 };
+    unsigned rows = 0;
+    for (unsigned turn = 0; turn < 3 * 6; turn++) {
+        const struct shape s = shapes[turn % 3];
+        struct vc_contract c;
+        struct vc_op_call call = make(s, (struct mix){ VC_Q8_0, VC_F32, turn < 12 ? RANDOM : turn < 15 ? HIGH : NONFINITE, H_NORMAL, 0 }, &c);
+        struct vc_dims d = { .max_rows = 1, .N = s.N, .K = s.K, .in0 = call.in[0].dtype, .weight = VC_Q8_0, .out0 = VC_F32, .args = &args };
+        call.args = &args;
+        h_ref(&call);
+        float *want = h_alloc(s.N * sizeof *want, 64), *got = call.out[0].data, best = -INFINITY;
+        memcpy(want, got, s.N * sizeof *want);
+        bool finite = true;
+        for (uint32_t n = 0; n < s.N; n++) {
+            finite &= isfinite(want[n]) != 0;
+            best = fmaxf(best, want[n]);
+        }
+        for (const struct vc_kernel *k = vc_cpu_kernels; k->name; k++) {
+            if (!(k->inner & VC_INNER_MAX_ONLY) || !h_tier_runs(k->tier)) continue;
+            assert_true(vc_kernel_covers(k, &c, &d));
+            for (uint32_t parts = 1; parts <= 5; parts += 2, rows++) {
+                uint32_t left_out = 0;
+                memset(got, 0, s.N * sizeof *got);
+                h_run(k, &call, &d, parts);
+                for (uint32_t n = 0; n < s.N; n++) {
+                    if (got[n] == -INFINITY) {
+                        left_out++;
+                        if (!(want[n] < best)) fail_msg("%s: output %u, %.9g, was left out; the greatest is %.9g", k->name, n, (double)want[n], (double)best);
+                    } else if (isnan(got[n]) ? isfinite(want[n]) : memcmp(got + n, want + n, sizeof *got) != 0) {
+                        fail_msg("%s: output %u is %.9g, not %.9g", k->name, n, (double)got[n], (double)want[n]);
+                    }
+                }
+                if (!finite && turn >= 15) continue;
+                if (s.K > 32 && turn < 12) assert_true(left_out > s.N / 4);             /* it does screen */
+            }
+        }
+        h_free_all();
+    }
+    if (!rows) print_message("left out: no row here heeds max_only\n");
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_panel_is_small),
         cmocka_unit_test(the_reference_is_near_f64),
+        cmocka_unit_test(greatest_alone),
         cmocka_unit_test(all_formats_and_shapes),
         cmocka_unit_test(all_data),
     };

@@ -175,6 +175,12 @@ static const char *cpu_describe(struct vc_dev *d, const struct vc_dev_kernel *k,
     return r->k ? r->k->name : "op/ref";
 }
 
+static bool cpu_finds_max(struct vc_dev *d, const struct vc_dev_kernel *k, uint32_t m) {
+    (void)d;
+    const struct range *r = range_of(k, m);
+    return r->k && r->k->inner & VC_INNER_MAX_ONLY;
+}
+
 /* How many entries from i on run as one: row-wise calls of a single phase over the same number of rows. */
 static uint32_t fused_run(const struct cpu_dev *c, uint32_t i) {
     uint32_t n = 0, rows = c->queue[i].call->in[0].rows;
@@ -241,5 +247,5 @@ static void cpu_enqueue(struct vc_dev *d, const struct vc_dev_kernel *k, struct 
 const struct vc_backend vc_back_cpu = {
     .version = VC_DEV_VERSION, .name = "cpu", .open = cpu_open, .close = cpu_close, .alloc = cpu_alloc, .free = cpu_free,
     .put = cpu_copy, .get = cpu_copy, .zero = cpu_zero, .packer = cpu_packer, .parallel = cpu_parallel,
-    .prepare = cpu_prepare, .describe = cpu_describe, .enqueue = cpu_enqueue, .sync = cpu_sync,
+    .prepare = cpu_prepare, .describe = cpu_describe, .finds_max = cpu_finds_max, .enqueue = cpu_enqueue, .sync = cpu_sync,
 };

@@ -5,7 +5,9 @@
  *   head  f16 d[32] | formats with minimum: f16 m[32] (dmin) | K-quants: 512 bytes of scales (below)
  *   unit  nibbles 4 x 128: row r has k 4r+0…3 in the low nibbles, 16+4r+0…3 in the high ones
  *         pairs 2 x 128: row r has k 16r+4i+0…3 in bits 2i, 2i+1 (Q2_K, Q3_K low bits; Q6_K bits 4, 5)
- *         bits 1 x 128: bit g has k 4g+0…3 (Q5_*: bit 4 of the code; Q3_K: bit 2)       bytes 8 x 128 (Q8_0, q ^ 0x80)
+ *         bits 1 x 128: bit g has k 4g+0…3 (Q5_*: bit 4 of the code; Q3_K: bit 2)
+ * Q8_0 is cut in two: q + 128 = 16 h + l. The unit has the nibbles h; those of l follow behind the last block of the panel, block
+ * after block, so that h can be streamed alone (iblk_max.h).
  * Scales, j sub-block, c column: Q3_K, Q6_K int8 [16][32]; Q4_K, Q5_K u8 scale [8][32], then u8 minimum [4][32][2] (pairs of
  * sub-blocks); Q2_K [16][32]: low nibble the scale of (j, c), high nibble of byte (j/2)*64 + c*2 + j%2 the minimum. */
 #ifndef VC_KERN_CPU_IBLK_H
@@ -28,16 +30,21 @@ VC_INLINE uint32_t vc_iblk_sub(enum vc_dtype f) { return f == VC_Q2_K || f == VC
 VC_INLINE int vc_iblk_offset(enum vc_dtype f) {
     return f == VC_Q4_0 ? 8 : f == VC_Q5_0 ? 16 : f == VC_Q8_0 ? 128 : f == VC_Q3_K ? 4 : f == VC_Q6_K ? 32 : 0;
 }
-VC_INLINE int vc_iblk_nibbles(enum vc_dtype f) { return f != VC_Q8_0 && f != VC_Q2_K && f != VC_Q3_K; }
+VC_INLINE int vc_iblk_nibbles(enum vc_dtype f) { return f != VC_Q2_K && f != VC_Q3_K; }
 VC_INLINE int vc_iblk_pairs(enum vc_dtype f) { return f == VC_Q2_K || f == VC_Q3_K || f == VC_Q6_K; }
 VC_INLINE int vc_iblk_bits(enum vc_dtype f) { return f == VC_Q5_0 || f == VC_Q5_1 || f == VC_Q5_K || f == VC_Q3_K; }
 VC_INLINE size_t vc_iblk_unit(enum vc_dtype f) {
-    return f == VC_Q8_0 ? 1024 : (size_t)(vc_iblk_nibbles(f) ? 512 : 0) + (vc_iblk_pairs(f) ? 256 : 0) + (vc_iblk_bits(f) ? 128 : 0);
+    return (size_t)(vc_iblk_nibbles(f) ? 512 : 0) + (vc_iblk_pairs(f) ? 256 : 0) + (vc_iblk_bits(f) ? 128 : 0);
 }
 VC_INLINE size_t vc_iblk_scales_at(enum vc_dtype f) { return vc_iblk_has_min(f) ? 128 : 64; }
 VC_INLINE size_t vc_iblk_head(enum vc_dtype f) { return vc_iblk_scales_at(f) + (vc_iblk_is_k(f) ? 512 : 0); }
 VC_INLINE size_t vc_iblk_block_bytes(enum vc_dtype f) { return vc_iblk_head(f) + vc_iblk_block(f) / 32 * vc_iblk_unit(f); }
-VC_INLINE size_t vc_iblk_panel_bytes(enum vc_dtype f, uint32_t K) { return (size_t)(K / vc_iblk_block(f)) * vc_iblk_block_bytes(f); }
+/* Bytes of a block that stand behind the blocks; where they begin in a panel. */
+VC_INLINE size_t vc_iblk_low(enum vc_dtype f) { return f == VC_Q8_0 ? 512 : 0; }
+VC_INLINE size_t vc_iblk_low_at(enum vc_dtype f, uint32_t K) { return (size_t)(K / vc_iblk_block(f)) * vc_iblk_block_bytes(f); }
+VC_INLINE size_t vc_iblk_panel_bytes(enum vc_dtype f, uint32_t K) {
+    return vc_iblk_low_at(f, K) + (size_t)(K / vc_iblk_block(f)) * vc_iblk_low(f);
+}
 
 /* The packer: bytes of an [N, K] weight (N rounded up to whole panels), and rows into their places. */
 size_t vc_iblk_bytes(enum vc_dtype f, uint32_t N, uint32_t K);

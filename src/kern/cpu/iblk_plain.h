@@ -25,7 +25,7 @@ void VC_K(vc_iblk_rows)(const struct vc_iblk_job *j, void *acts, uint32_t r0, ui
     }
 }
 
-VC_INLINE void plain_codes(const enum vc_dtype f, const uint8_t *u, struct plain_own *own) {
+VC_INLINE void plain_codes(const enum vc_dtype f, const uint8_t *u, const uint8_t *low, struct plain_own *own) {
     const int offset = vc_iblk_offset(f);
     for (int g = 0; g < 8; g++) {
         int16_t *out = own->codes[0][g];
@@ -37,8 +37,8 @@ VC_INLINE void plain_codes(const enum vc_dtype f, const uint8_t *u, struct plain
             if (vc_iblk_pairs(f)) code |= (pair[i] >> 2 * (g & 3) & 3) << (f == VC_Q6_K ? 4 : 0);
             if (vc_iblk_bits(f)) code |= (bit[i] >> g & 1) << (f == VC_Q3_K ? 2 : 4);
             if (f == VC_Q8_0) {
-                code = (u[g * 128 + i] >> 4) - 8 + offset;
-                own->codes[1][g][i] = (int16_t)((u[g * 128 + i] & 15) - 8);
+                code += offset - 8;
+                own->codes[1][g][i] = (int16_t)((low[(g & 3) * 128 + i] >> (g >> 2) * 4 & 15) - 8);
             }
             out[i] = (int16_t)(code - offset);
         }
@@ -65,19 +65,19 @@ static void plain_add(float *c, const uint8_t *dw, float da, const int32_t *isum
 }
 
 /* A block of 32 at w for rows [r0, r1); b: its index. */
-VC_INLINE void plain_32(const enum vc_dtype f, const struct vc_iblk_job *j, const int16_t *acts, const uint8_t *w,
+VC_INLINE void plain_32(const enum vc_dtype f, const struct vc_iblk_job *j, const int16_t *acts, const uint8_t *w, const uint8_t *low,
                         struct plain_own *own, uint32_t r0, uint32_t r1, uint32_t b) {
-    plain_codes(f, w + vc_iblk_head(f), own);
+    plain_codes(f, w + vc_iblk_head(f), low, own);
     for (uint32_t r = r0; r < r1; r++) {
         const char *x = row_of(j, r);
         const float da = ((const float *)(const void *)(x + vc_qact_d_at(j->K)))[b];
         const int16_t *sum = (const int16_t *)(const void *)(x + vc_qact_sum_at(j->K, 32)) + 2 * b;
         const int16_t *a = acts + ((size_t)r * j->K + (size_t)b * 32) * 2;
-        int32_t isum[32], low[32];
+        int32_t isum[32], lsum[32];
         plain_dots(own->codes[0], a, 0, 8, isum);
         if (f == VC_Q8_0) {
-            plain_dots(own->codes[1], a, 0, 8, low);
-            for (int c = 0; c < 32; c++) isum[c] = 16 * isum[c] + low[c] + 8 * (sum[0] + sum[1]);
+            plain_dots(own->codes[1], a, 0, 8, lsum);
+            for (int c = 0; c < 32; c++) isum[c] = 16 * isum[c] + lsum[c] + 8 * (sum[0] + sum[1]);
         }
         plain_add(own->acc[r - r0], w, da, isum);
         if (!vc_iblk_has_min(f)) continue;
@@ -104,7 +104,7 @@ VC_INLINE void plain_256(const enum vc_dtype f, const struct vc_iblk_job *j, con
     memset(own->total, 0, (r1 - r0) * sizeof own->total[0]);
     memset(own->mins, 0, (r1 - r0) * sizeof own->mins[0]);
     for (int unit = 0; unit < 8; unit++) {
-        plain_codes(f, w + vc_iblk_head(f) + (size_t)unit * vc_iblk_unit(f), own);
+        plain_codes(f, w + vc_iblk_head(f) + (size_t)unit * vc_iblk_unit(f), w, own);
         for (uint32_t r = r0; r < r1; r++) {
             const int16_t *sum = (const int16_t *)(const void *)(row_of(j, r) + vc_qact_sum_at(j->K, 256)) + 16 * b + 2 * unit;
             const int16_t *a = acts + ((size_t)r * j->K + (size_t)b * 256 + (size_t)unit * 32) * 2;
@@ -127,11 +127,11 @@ VC_INLINE void plain_256(const enum vc_dtype f, const struct vc_iblk_job *j, con
 VC_INLINE void plain_panel(const enum vc_dtype f, const struct vc_iblk_job *j, const int16_t *acts, struct plain_own *own,
                            uint32_t r0, uint32_t r1, uint32_t p) {
     const uint32_t cut = vc_kblock(j->K) / vc_iblk_block(f), blocks = j->K / vc_iblk_block(f), n = (r1 - r0) * VC_IBLK_COLS;
-    const uint8_t *w = j->panel + p * vc_iblk_panel_bytes(f, j->K);
+    const uint8_t *w = j->panel + p * vc_iblk_panel_bytes(f, j->K), *low = w + vc_iblk_low_at(f, j->K);
     for (uint32_t b = 0; b < blocks; b++, w += vc_iblk_block_bytes(f)) {
         if (b % cut == 0) memset(own->acc, 0, n * sizeof(float));
         if (vc_iblk_is_k(f)) plain_256(f, j, acts, w, own, r0, r1, b);
-        else plain_32(f, j, acts, w, own, r0, r1, b);
+        else plain_32(f, j, acts, w, vc_iblk_low(f) ? low + b * vc_iblk_low(f) : w, own, r0, r1, b);
         if ((b + 1) % cut == 0 || b + 1 == blocks) add_block(own->sum[0], own->acc[0], n, b < cut);
     }
     for (uint32_t r = r0; r < r1; r++) store_row(j, r, p, own->sum[r - r0]);

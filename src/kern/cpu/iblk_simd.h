@@ -49,10 +49,16 @@ VC_INLINE vi broadcast(const void *p) {
     return V(set1_epi32)(x);
 }
 
-/* Codes of k group g (4 k) of the unit at u, unsigned (but Q8_0 on AVX2); u points at the first column of the vector. */
-VC_INLINE vi vc_iblk_codes(const enum vc_dtype f, const uint8_t *u, const int g) {
-    if (f == VC_Q8_0) return VC_TIER_LEVEL == 1 ? VSI(xor)(load_i(u + g * 128), V(set1_epi8)(-128)) : load_i(u + g * 128);
+/* Codes of k group g (4 k) of the unit at u, unsigned (but Q8_0 on AVX2); u and low point at the first column of the vector. */
+VC_INLINE vi vc_iblk_codes(const enum vc_dtype f, const uint8_t *u, const uint8_t *low, const int g) {
     vi code = zero_i();
+    if (f == VC_Q8_0) {
+        vi h = load_i(u + (g & 3) * 128), l = load_i(low + (g & 3) * 128);
+        if (g < 4) h = shift_left(h, 4);
+        else l = shift_right(l, 4);
+        code = VSI(or)(VSI(and)(h, V(set1_epi8)(-16)), VSI(and)(l, V(set1_epi8)(15)));
+        return VC_TIER_LEVEL == 1 ? VSI(xor)(code, V(set1_epi8)(-128)) : code;
+    }
     if (vc_iblk_nibbles(f)) {
         code = load_i(u + (g & 3) * 128);
         if (g >= 4) code = shift_right(code, 4);

@@ -35,6 +35,7 @@ _Static_assert(sizeof(struct vc_iblk_own) <= VC_IBLK_OWN, "VC_IBLK_OWN");
  * add: 16 Σa per 32 (Q5_1 on AVX2, which is centred to stay in range). */
 struct vc_iblk_tile {
     const uint8_t *w;                           /* direct: panel block at the first column; else codes */
+    const uint8_t *low;                         /* direct: its part behind the blocks; w where there is none */
     struct vc_iblk_own *own;
     const uint32_t *q, *init, *aux, *add;
     const float *d;
@@ -56,18 +57,18 @@ VC_INLINE uint32_t vc_iblk_tile_rows(const enum vc_dtype f) { return VC_TIER_LEV
 
 /* s += codes of k groups [g0, g1) by the rows' activations. u: direct: unit; else codes of k group 0 of the unit. */
 VC_INLINE void vc_iblk_dots(const enum vc_dtype f, const int mr, const int nr, const int direct, const uint8_t *u,
-                            const uint32_t *q, const int g0, const int g1, vi s[MR][4]) {
+                            const uint8_t *low, const uint32_t *q, const int g0, const int g1, vi s[MR][4]) {
     VC_UNROLL for (int g = g0; g < g1; g++) {
 #if VC_TIER_LEVEL == 2
         vi w[4];
-        EACH_J w[j] = direct ? vc_iblk_codes(f, u + j * VL * 4, g) : load_i(u + (g * nr + j) * VL * 4);
+        EACH_J w[j] = direct ? vc_iblk_codes(f, u + j * VL * 4, low + j * VL * 4, g) : load_i(u + (g * nr + j) * VL * 4);
         EACH_I {
             const vi a = broadcast(q + g * mr + i);
             EACH_J s[i][j] = _mm512_dpbusd_epi32(s[i][j], w[j], a);
         }
 #else
         vi w[4];
-        EACH_J w[j] = direct ? vc_iblk_codes(f, u + j * VL * 4, g) : load_i(u + (g * nr + j) * VL * 4);
+        EACH_J w[j] = direct ? vc_iblk_codes(f, u + j * VL * 4, low + j * VL * 4, g) : load_i(u + (g * nr + j) * VL * 4);
         EACH_I {
             const vi a = broadcast(q + g * mr + i);
             EACH_J {
@@ -92,7 +93,7 @@ VC_INLINE void vc_iblk_ahead(const uint8_t *p, const size_t bytes) {
 /* Blocks of 32. */
 VC_INLINE void vc_iblk_tile_32(const enum vc_dtype f, const int mr, const int nr, const int direct, const struct vc_iblk_tile *t) {
     const int centre = vc_iblk_centre(f);
-    const uint8_t *w = t->w;
+    const uint8_t *w = t->w, *low = t->low;
     const uint32_t *q = t->q, *init = t->init, *aux = t->aux, *add = t->add;
     const float *d = t->d;
     float *acc = t->acc;
@@ -101,8 +102,9 @@ VC_INLINE void vc_iblk_tile_32(const enum vc_dtype f, const int mr, const int nr
         vi s[MR][4];
         vf dw[4], mw[4];
         if (direct) vc_iblk_ahead(w, vc_iblk_block_bytes(f));
+        if (direct && vc_iblk_low(f)) vc_iblk_ahead(low, vc_iblk_low(f));
         vc_iblk_start(centre, mr, nr, init, s);
-        vc_iblk_dots(f, mr, nr, direct, direct ? w + vc_iblk_head(f) : w, q, 0, 8, s);
+        vc_iblk_dots(f, mr, nr, direct, direct ? w + vc_iblk_head(f) : w, low, q, 0, 8, s);
         EACH_J {
             if (direct) {
                 dw[j] = load_half(w + j * VL * 2);
@@ -130,6 +132,7 @@ VC_INLINE void vc_iblk_tile_32(const enum vc_dtype f, const int mr, const int nr
             }
         }
         w += direct ? vc_iblk_block_bytes(f) : (size_t)(8 * nr * VL * 4);
+        if (direct) low += vc_iblk_low(f);
         q += 8 * mr;
         d += mr;
         init += mr;
@@ -187,7 +190,7 @@ VC_INLINE void vc_iblk_tile_256(const enum vc_dtype f, const int mr, const int n
                 VC_UNROLL for (int h = 0; h < n; h++) {
                     vi s[MR][4];
                     vc_iblk_start(centre, mr, nr, init + h * mr, s);
-                    vc_iblk_dots(f, mr, nr, direct, u, q, h * 8 / n, (h + 1) * 8 / n, s);
+                    vc_iblk_dots(f, mr, nr, direct, u, u, q, h * 8 / n, (h + 1) * 8 / n, s);
                     EACH_J {
                         const vi x = vc_iblk_scale(f, w + vc_iblk_scales_at(f), unit * subs + h / split, j * VL);
                         EACH_I sum[i][j] = scale_add(sum[i][j], s[i][j], x);
@@ -201,7 +204,7 @@ VC_INLINE void vc_iblk_tile_256(const enum vc_dtype f, const int mr, const int n
             for (int sub = 0; sub < 8 * n; sub++, q += 8 / n * mr, init += centre ? mr : 0) {
                 vi s[MR][4];
                 vc_iblk_start(centre, mr, nr, init, s);
-                vc_iblk_dots(f, mr, nr, direct, w + (size_t)(sub * (8 / n) * nr * VL * 4), q, 0, 8 / n, s);
+                vc_iblk_dots(f, mr, nr, direct, w + (size_t)(sub * (8 / n) * nr * VL * 4), w, q, 0, 8 / n, s);
                 EACH_J {
                     const vi x = load_i(scale[sub / split] + t->c0 + j * VL);
                     EACH_I store_i(total + (i * nr + j) * VL, scale_add(load_i(total + (i * nr + j) * VL), s[i][j], x));
@@ -220,14 +223,14 @@ VC_INLINE void vc_iblk_tile(const enum vc_dtype f, const int mr, const int nr, c
     else vc_iblk_tile_32(f, mr, nr, direct, t);
 }
 
-/* Codes and scales of the n blocks at w (inside a panel) to own. Asks for the n blocks after them, which are wanted when
+/* Codes and scales of the n blocks at w (inside a panel; low: their parts behind the blocks) to own. Asks for the n blocks after them, which are wanted when
  * the rows are through with these. */
-VC_INLINE void vc_iblk_unpack(const enum vc_dtype f, const uint8_t *w, uint32_t n, struct vc_iblk_own *own) {
+VC_INLINE void vc_iblk_unpack(const enum vc_dtype f, const uint8_t *w, const uint8_t *low, uint32_t n, struct vc_iblk_own *own) {
     const int subs = 32 / (int)vc_iblk_sub(f), units = vc_iblk_is_k(f) ? 8 : 1, vecs = 32 / VL;
     const size_t unit_out = (size_t)8 * NR * VL * 4, half = unit_out * n * (size_t)units;
     const size_t next = n * vc_iblk_block_bytes(f);
     uint8_t *out = own->codes;
-    for (uint32_t b = 0; b < n; b++, w += vc_iblk_block_bytes(f)) {
+    for (uint32_t b = 0; b < n; b++, w += vc_iblk_block_bytes(f), low += vc_iblk_low(f)) {
         for (size_t i = 0; i < vc_iblk_block_bytes(f); i += 64) _mm_prefetch((const char *)w + next + i, _MM_HINT_T1);
         const uint8_t *sc = w + vc_iblk_scales_at(f), *u = w + vc_iblk_head(f);
         VC_UNROLL for (int j = 0; j < vecs; j++) {
@@ -245,7 +248,7 @@ VC_INLINE void vc_iblk_unpack(const enum vc_dtype f, const uint8_t *w, uint32_t 
             VC_UNROLL for (int g = 0; g < 8; g++)
                 VC_UNROLL for (int j = 0; j < vecs; j++) {
                     uint8_t *p = out + (size_t)(j / NR) * half + (size_t)(g * NR + j % NR) * VL * 4;
-                    store_i(p, vc_iblk_codes(f, u + j * VL * 4, g));
+                    store_i(p, vc_iblk_codes(f, u + j * VL * 4, low + j * VL * 4, g));
                 }
     }
 }

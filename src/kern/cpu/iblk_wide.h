@@ -9,14 +9,17 @@
 /* What is specific to a format, instantiated for each. */
 struct format {
     void (*act_row)(const char *x, uint32_t K, uint32_t mr, uint32_t i, char *dst);
-    void (*unpack)(const uint8_t *w, uint32_t n, struct vc_iblk_own *own);
+    void (*unpack)(const uint8_t *w, const uint8_t *low, uint32_t n, struct vc_iblk_own *own);
     vc_iblk_tile_fn *direct, *tile[MR + 1];
 };
 
 #define TILE(f, mr) static void tile_##f##_##mr(const struct vc_iblk_tile *t) { vc_iblk_tile(VC_##f, mr, NR, 0, t); }
 #define TILE1(f) static void row_##f(const struct vc_iblk_tile *t) { vc_iblk_tile(VC_##f, 1, 32 / VL, 1, t); }
 #define ACT(f) static void act_##f(const char *x, uint32_t K, uint32_t mr, uint32_t i, char *dst) { vc_iblk_act_row(VC_##f, x, K, mr, i, dst); }
-#define UNPACK(f) static void unpack_##f(const uint8_t *w, uint32_t n, struct vc_iblk_own *own) { vc_iblk_unpack(VC_##f, w, n, own); }
+#define UNPACK(f)                                                                                              \
+    static void unpack_##f(const uint8_t *w, const uint8_t *low, uint32_t n, struct vc_iblk_own *own) {        \
+        vc_iblk_unpack(VC_##f, w, low, n, own);                                                                \
+    }
 #define FORMAT(f) ACT(f) UNPACK(f) TILE1(f) TILE(f, 1) TILE(f, 2) TILE(f, 3) TILE(f, 4) TILE(f, 5) TILE(f, 6)
 #define ROW_OF(f)                                                                                                    \
     [VC_##f] = { act_##f, unpack_##f, row_##f,                                                                       \
@@ -50,20 +53,18 @@ static void point(struct vc_iblk_tile *t, const struct vc_iblk_job *j, const cha
     t->add = (const uint32_t *)(const void *)(rows + (at.add + k0 / 32 * 4) * mr);
 }
 
-/* One row: panel after panel, K block after K block, straight through. */
-static void panels_row(const struct vc_iblk_job *j, const void *acts, struct vc_iblk_own *own, uint32_t p0, uint32_t p1) {
+/* One row: the columns of panel p to own->sum[0], K block after K block, straight through. */
+static void panel_row(const struct vc_iblk_job *j, const void *acts, struct vc_iblk_own *own, uint32_t p) {
     const enum vc_dtype f = j->weight;
     const uint32_t kblock = vc_kblock(j->K);
-    const uint8_t *w = j->panel + p0 * vc_iblk_panel_bytes(f, j->K);
-    for (uint32_t p = p0; p < p1; p++) {
-        for (uint32_t k = 0; k < j->K; k += kblock) {
-            struct vc_iblk_tile t = { .w = w, .own = own, .n = VC_MIN(kblock, j->K - k) / vc_iblk_block(f), .acc = own->acc[0], .first = 1 };
-            point(&t, j, acts, 1, k);
-            formats[f].direct(&t);
-            add_block(own->sum[0], own->acc[0], VC_IBLK_COLS, k == 0);
-            w += t.n * vc_iblk_block_bytes(f);
-        }
-        store_row(j, 0, p, own->sum[0]);
+    const uint8_t *w = j->panel + p * vc_iblk_panel_bytes(f, j->K), *low = vc_iblk_low(f) ? w + vc_iblk_low_at(f, j->K) : w;
+    for (uint32_t k = 0; k < j->K; k += kblock) {
+        struct vc_iblk_tile t = { .w = w, .low = low, .own = own, .n = VC_MIN(kblock, j->K - k) / vc_iblk_block(f), .acc = own->acc[0], .first = 1 };
+        point(&t, j, acts, 1, k);
+        formats[f].direct(&t);
+        add_block(own->sum[0], own->acc[0], VC_IBLK_COLS, k == 0);
+        w += t.n * vc_iblk_block_bytes(f);
+        low += t.n * vc_iblk_low(f);
     }
 }
 
@@ -90,14 +91,15 @@ static void chunk_rows(const struct vc_iblk_job *j, const char *acts, struct vc_
 static void panel_rows(const struct vc_iblk_job *j, const char *acts, struct vc_iblk_own *own, uint32_t r0, uint32_t r1, uint32_t p) {
     const enum vc_dtype f = j->weight;
     const uint32_t kblock = vc_kblock(j->K), n = (r1 - r0) * VC_IBLK_COLS;
-    const uint8_t *w = j->panel + p * vc_iblk_panel_bytes(f, j->K);
+    const uint8_t *w = j->panel + p * vc_iblk_panel_bytes(f, j->K), *low = vc_iblk_low(f) ? w + vc_iblk_low_at(f, j->K) : w;
     const float *y = own->acc[0];
     for (uint32_t k = 0; k < j->K;) {
         const uint32_t in_block = k % kblock, len = VC_MIN(VC_MIN((uint32_t)CHUNK, kblock - in_block), j->K - k);
         const uint32_t blocks = len / vc_iblk_block(f);
-        formats[f].unpack(w, blocks, own);
+        formats[f].unpack(w, low, blocks, own);
         chunk_rows(j, acts, own, r0, r1, k, blocks, in_block == 0);
         w += blocks * vc_iblk_block_bytes(f);
+        low += blocks * vc_iblk_low(f);
         k += len;
         if (j->K > kblock && (k % kblock == 0 || k == j->K)) {
             add_block(own->sum[0], own->acc[0], n, k <= kblock);
@@ -109,7 +111,11 @@ static void panel_rows(const struct vc_iblk_job *j, const char *acts, struct vc_
 
 void VC_K(vc_iblk_panels)(const struct vc_iblk_job *j, const void *acts, void *own, uint32_t p0, uint32_t p1) {
     if (j->M == 1) {
-        panels_row(j, acts, own, p0, p1);
+        struct vc_iblk_own *o = own;
+        for (uint32_t p = p0; p < p1; p++) {
+            panel_row(j, acts, o, p);
+            store_row(j, 0, p, o->sum[0]);
+        }
         return;
     }
     for (uint32_t r = 0; r < j->M; r += ROWS)

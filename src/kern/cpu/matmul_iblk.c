@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * MATMUL, core iblk: one row straight from the panel; two and more over chunks that are unpacked once for up to ROWS rows.
- * Threads share panels of 32 columns. Tiles: iblk_tile.h; the portable tier: iblk_plain.h. */
+ * Threads share panels of 32 columns. Tiles: iblk_tile.h; the portable tier: iblk_plain.h; the greatest output alone: iblk_max.h. */
 #include "kern/cpu/simd.h"
+#include "base/ckd.h"
 #include "base/pool.h"
 #include "kern/cpu/iblk.h"
 #include "op/kblock.h"
@@ -39,6 +40,7 @@ static inline const char *row_of(const struct vc_iblk_job *j, uint32_t r) {
 #include "kern/cpu/iblk_plain.h"
 #else
 #include "kern/cpu/iblk_wide.h"
+#include "kern/cpu/iblk_max.h"
 #endif
 
 static struct vc_iblk_job job_of(const struct vc_op_call *c) {
@@ -87,3 +89,50 @@ void VC_K(vc_matmul_iblk)(const struct vc_op_call *c, uint32_t part, uint32_t pa
     share_panels(&j, part, parts, &p0, &p1);
     VC_K(vc_iblk_panels)(&j, own_of(c, j.K, parts), own_of(c, j.K, part), p0, p1);
 }
+
+#if VC_TIER_LEVEL > 0
+vc_op_fn VC_K(vc_matmul_iblk_screen), VC_K(vc_matmul_iblk_refine);
+bool VC_K(vc_matmul_iblk_wide)(const struct vc_contract *c, const struct vc_dims *d);
+size_t VC_K(vc_matmul_iblk_max_scratch)(const struct vc_dims *d, uint32_t parts);
+
+/* Screening pays where the weights are many; two passes cost a barrier. */
+bool VC_K(vc_matmul_iblk_wide)(const struct vc_contract *c, const struct vc_dims *d) {
+    (void)c;
+    return d->N >= 8192;
+}
+
+/* Of each part, beside what a row needs: sums per block, then all parts' bests. */
+static size_t max_bytes(uint32_t K) { return vc_round_up((size_t)K / 32 * 2 * sizeof(float), 64); }
+size_t VC_K(vc_matmul_iblk_max_scratch)(const struct vc_dims *d, uint32_t parts) {
+    return VC_K(vc_matmul_iblk_scratch)(d, parts) + parts * (max_bytes(d->K) + 64);
+}
+static char *max_of(const struct vc_op_call *c, uint32_t K, uint32_t parts, uint32_t part) {
+    return own_of(c, K, parts) + vc_iblk_acts(1, K) + part * (max_bytes(K) + 64);
+}
+
+void VC_K(vc_matmul_iblk_screen)(const struct vc_op_call *c, uint32_t part, uint32_t parts) {
+    const struct vc_iblk_job j = job_of(c);
+    const struct vc_matmul_args *args = c->args;
+    uint32_t p0, p1;
+    if (!args->max_only) {
+        VC_K(vc_matmul_iblk_row)(c, part, parts);
+        return;
+    }
+    share_panels(&j, part, parts, &p0, &p1);
+    char *own = own_of(c, j.K, part), *mine = max_of(c, j.K, parts, part);
+    VC_K(vc_iblk_rows)(&j, own + VC_IBLK_OWN, 0, 1);
+    max_screen(&j, own + VC_IBLK_OWN, (void *)own, (float *)(void *)(mine + 64), (struct max_part *)(void *)mine, p0, p1);
+}
+
+void VC_K(vc_matmul_iblk_refine)(const struct vc_op_call *c, uint32_t part, uint32_t parts) {
+    const struct vc_iblk_job j = job_of(c);
+    const struct vc_matmul_args *args = c->args;
+    uint32_t p0, p1;
+    if (!args->max_only) return;
+    share_panels(&j, part, parts, &p0, &p1);
+    float best = -INFINITY;
+    for (uint32_t i = 0; i < parts; i++) best = VC_MAX(best, ((struct max_part *)(void *)max_of(c, j.K, parts, i))->best);
+    char *own = own_of(c, j.K, part);
+    max_refine(&j, own + VC_IBLK_OWN, (void *)own, (struct max_part *)(void *)max_of(c, j.K, parts, part), best, p0, p1);
+}
+#endif

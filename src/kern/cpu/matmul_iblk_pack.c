@@ -75,7 +75,7 @@ static inline void bit_units(const uint8_t src[32], uint8_t *dst, size_t step) {
 }
 
 /* One block at src into column c of the panel block at dst. */
-VC_INLINE void block32(enum vc_dtype f, const uint8_t *src, uint8_t *dst, uint32_t c) {
+VC_INLINE void block32(enum vc_dtype f, const uint8_t *src, uint8_t *dst, uint8_t *low, uint32_t c) {
     uint8_t *unit = dst + vc_iblk_head(f) + c * 4;
     const uint8_t *q = src + 2;
     put2(dst + c * 2, src);
@@ -84,7 +84,11 @@ VC_INLINE void block32(enum vc_dtype f, const uint8_t *src, uint8_t *dst, uint32
         q += 2;
     }
     if (f == VC_Q8_0) {
-        VC_UNROLL for (int g = 0; g < 8; g++) put4(unit + ROW * g, get4(q + 4 * g) ^ 0x80808080u);
+        VC_UNROLL for (int r = 0; r < 4; r++) {
+            const uint32_t a = get4(q + 4 * r) ^ 0x80808080u, b = get4(q + 16 + 4 * r) ^ 0x80808080u, m = 0x0F0F0F0Fu;
+            put4(unit + ROW * r, (a >> 4 & m) | (b & ~m));
+            put4(low + c * 4 + ROW * r, (a & m) | (b & m) << 4);
+        }
         return;
     }
     if (vc_iblk_bits(f)) {
@@ -152,11 +156,12 @@ VC_INLINE void pack(enum vc_dtype f, const struct vc_pack_job *j) {
         const uint32_t cols = left < VC_IBLK_COLS - c0 ? left : VC_IBLK_COLS - c0;
         uint8_t *dst = (uint8_t *)j->dst + n / VC_IBLK_COLS * panel;
         const uint8_t *src = (const uint8_t *)j->raw + row * blocks * bytes;
-        for (size_t b = 0; b < blocks; b++, dst += vc_iblk_block_bytes(f))
+        uint8_t *low = dst + (vc_iblk_low(f) ? vc_iblk_low_at(f, j->K) : 0);
+        for (size_t b = 0; b < blocks; b++, dst += vc_iblk_block_bytes(f), low += vc_iblk_low(f))
             for (uint32_t c = 0; c < cols; c++) {
                 const uint8_t *s = src + (c * blocks + b) * bytes;
                 if (vc_iblk_is_k(f)) block256(f, s, dst, c0 + c);
-                else block32(f, s, dst, c0 + c);
+                else block32(f, s, dst, low, c0 + c);
             }
         row += cols;
     }
