@@ -59,17 +59,26 @@ static void add_cors(const struct srv_call *c, struct MHD_Response *r) {
     add_header(r, "Access-Control-Max-Age", "600");
 }
 
-/* Hands the answer of c to its connection. The call's lock is held. */
+/* Hands the answer of c to its connection. Without an answer the client has left: the connection is closed. libmicrohttpd
+ * locks the response here and around read_stream, so the call's lock is not held. */
 static enum MHD_Result queue_answer(struct srv_call *c) {
     struct MHD_Response *r;
+    struct vc_buf body = { 0 };
+    pthread_mutex_lock(&c->lock);
+    bool ready = c->status && !c->gone;
+    if (ready && !c->stream) {
+        body = c->out;
+        c->out = (struct vc_buf){ 0 };
+    }
+    pthread_mutex_unlock(&c->lock);
+    if (!ready) return MHD_NO;
     if (c->stream) {
         srv_call_ref(c);
         r = MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, STREAM_BLOCK, read_stream, c, stream_done);
         if (!r) srv_call_unref(c);
     } else {
-        size_t n = c->out.n;
-        r = MHD_create_response_from_buffer(n, n ? c->out.p : (void *)(uintptr_t)"", n ? MHD_RESPMEM_MUST_FREE : MHD_RESPMEM_PERSISTENT);
-        if (r && n) c->out = (struct vc_buf){ 0 };
+        r = MHD_create_response_from_buffer(body.n, body.n ? body.p : (void *)(uintptr_t)"", body.n ? MHD_RESPMEM_MUST_FREE : MHD_RESPMEM_PERSISTENT);
+        if (!r || !body.n) vc_buf_free(&body);
     }
     if (!r) return MHD_NO;
     add_header(r, "Content-Type", c->type);
@@ -80,7 +89,6 @@ static enum MHD_Result queue_answer(struct srv_call *c) {
     add_cors(c, r);
     enum MHD_Result rc = MHD_queue_response(c->conn, (unsigned)c->status, r);
     MHD_destroy_response(r);
-    c->answered = true;
     return rc;
 }
 
@@ -238,11 +246,7 @@ static enum MHD_Result handle(void *cls, struct MHD_Connection *conn, const char
         enum MHD_Result rc = dispatch(c);
         if (rc != MHD_YES || c->begun_front) return rc;
     }
-    pthread_mutex_lock(&c->lock);
-    enum MHD_Result rc = MHD_NO;               /* woken without an answer: the client left */
-    if (!c->gone && (c->status || c->stream)) rc = queue_answer(c);
-    pthread_mutex_unlock(&c->lock);
-    return rc;
+    return queue_answer(c);
 }
 
 /* ---- the end of a request ---- */

@@ -70,7 +70,7 @@ struct srv_call {
     struct vc_buf out; size_t sent;        /* the answer, or the part of a stream that is not out yet */
     const char *extra_name; char extra_value[64];   /* one more header */
     const char *const *headers;            /* static: names and values, ended by NULL; NULL: none */
-    bool stream, ended, suspended, gone, answered;
+    bool stream, ended, suspended, gone;
     uint64_t out_total;
     struct srv_gen *gen;                   /* owned; NULL: no generation */
 };

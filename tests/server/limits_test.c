@@ -157,6 +157,11 @@ static void wait_idle(void) {
     assert_true(metric(&g_server, "vllm:kv_cache_usage_perc{") <= 0);
 }
 
+/* Until the engine has taken a request; it may be done with it already. */
+static void wait_running(void) {
+    for (int i = 0; i < 500 && metric(&g_server, "vllm:num_requests_waiting{") <= 0; i++) nanosleep(&(struct timespec){ 0, 1000000 }, NULL);
+}
+
 /* 40 answers of which 4 run: a client that leaves ends them, streamed or not, running or queued. */
 static void leaving(void **state) {
     (void)state;
@@ -165,7 +170,7 @@ static void leaving(void **state) {
     for (int i = 0; i < 2; i++) {
         double before = metric(&g_server, aborted);
         int fd = begin_request(streams[i]);
-        nanosleep(&(struct timespec){ 0, 60000000 }, NULL);
+        wait_running();
         close(fd);
         wait_idle();
         assert_true(metric(&g_server, aborted) > before);
@@ -176,7 +181,7 @@ static void leaving(void **state) {
 static void full_queue(void **state) {
     (void)state;
     int a = begin_request("true"), b = begin_request("true");
-    nanosleep(&(struct timespec){ 0, 60000000 }, NULL);
+    wait_running();
     char body[256];
     snprintf(body, sizeof body, long_request, "false");
     struct answer r = post(&g_server, "/v1/completions", body);
@@ -266,7 +271,7 @@ static void drains(void **state) {
     struct server old = g_server;
     SERVER_START(&g_server, vc_golden("models/llama"), "--shutdown-timeout", "60", "--max-num-seqs", "2", "--kv-cache-memory-bytes", "64M", "--threads", "1");
     int fd = begin_request("true");
-    nanosleep(&(struct timespec){ 0, 30000000 }, NULL);
+    wait_running();
     kill(g_server.pid, SIGTERM);
     char *text = raw_read(fd, 30000, NULL);
     assert_non_null(strstr(text, "data: [DONE]"));
