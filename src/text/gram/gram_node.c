@@ -49,10 +49,10 @@ bool vc_gram_in_time(struct vc_gram *g) {
 
 static uint64_t hash_node(const struct vc_gram *g, const struct gnode *x) {
     uint64_t h = vc_mix64(x->kind + (uint64_t)(x->flags & GN_EXACT) * 64 + ((uint64_t)x->min << 32) + x->max);
+    if (!x->n) return h;
     const void *p = x->kind == GN_TEXT ? (const void *)(g->bytes + x->off)
                     : x->kind == GN_CLASS ? (const void *)(g->ranges + x->off) : (const void *)(g->kids + x->off);
     size_t bytes = x->kind == GN_TEXT ? x->n : x->kind == GN_CLASS ? x->n * sizeof *g->ranges : x->n * sizeof *g->kids;
-    if (!x->n) bytes = 0;
     const unsigned char *c = p;
     for (size_t i = 0; i < bytes; i++) h = (h ^ c[i]) * 0x100000001B3u;
     return vc_mix64(h);
