@@ -32,8 +32,11 @@ static double median(double *v) {
 }
 
 static struct vc_template_args args_of(const json_t *conv) {
-    return (struct vc_template_args){ .messages = json_object_get(conv, "messages"), .tools = json_object_get(conv, "tools"),
-                                      .documents = json_object_get(conv, "documents"), .bos_token = "<s>", .eos_token = "</s>",
+    return (struct vc_template_args){ .messages = json_object_get(conv, "messages"),
+                                      .tools = json_object_get(conv, "tools"),
+                                      .documents = json_object_get(conv, "documents"),
+                                      .bos_token = "<s>",
+                                      .eos_token = "</s>",
                                       .add_generation_prompt = true };
 }
 
@@ -64,7 +67,8 @@ static int one_template(const char *path, json_t *convs) {
     for (int i = 0; i < ROUNDS; i++) {
         vc_template_del(t);
         double from = now_us();
-        if (vc_template_compile(&t, (const char *)map.p, map.n, &err) != VC_OK) return fprintf(stderr, "%s: %s\n", path, err.text), 1;
+        if (vc_template_compile(&t, (const char *)map.p, map.n, &err) != VC_OK)
+            return fprintf(stderr, "%s: %s\n", path, err.text), 1;
         v[i] = now_us() - from;
     }
     const char *name;
@@ -78,7 +82,8 @@ static int one_template(const char *path, json_t *convs) {
         if (us > worst) worst = us;
     }
     const char *slash = strrchr(path, '/');
-    printf("%-58s %8.0f %8.1f %8.1f %9zu %5zu\n", slash ? slash + 1 : path, median(v), n ? sum / (double)n : 0, worst, n ? all / n : 0, n);
+    printf("%-58s %8.0f %8.1f %8.1f %9zu %5zu\n", slash ? slash + 1 : path, median(v), n ? sum / (double)n : 0, worst,
+           n ? all / n : 0, n);
     vc_template_del(t);
     vc_map_close(&map);
     return 0;

@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  * cmd_template.c: vllmc template: renders conversations with a model's chat template, without the model, and shows the
  * place of an error. */
+#include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/types.h>
 #include <time.h>
 
 #include "cli/cli.h"
@@ -13,7 +16,11 @@
 #include "text/template_source.h"
 
 /* One conversation, from a JSON object or a list of messages. Values borrow from root. */
-struct request { json_t *root, *messages, *tools, *documents, *kwargs, *owned[3]; bool generate, goes_on; int64_t now; };
+struct request {
+    json_t *root, *messages, *tools, *documents, *kwargs, *owned[3];
+    bool generate, goes_on;
+    int64_t now;
+};
 
 /* A compiled template is kept for the next line that wants it. */
 struct session {
@@ -37,11 +44,10 @@ static vc_status use(struct session *s, const json_t *tools, vc_err *err) {
 /* ---- reading ---- */
 static json_t *not_null(json_t *v) { return json_is_null(v) ? NULL : v; }
 
-static vc_status get_flag(const json_t *root, const char *key, bool *v, vc_err *err) { return vc_json_opt_bool(root, key, v, err); }
-
 static vc_status want(const json_t *v, const char *key, bool object, vc_err *err) {
     if (!v || (object ? json_is_object(v) : json_is_array(v))) return VC_OK;
-    return vc_fail(err, VC_E_INVALID, "%s: must be %s, not %s", key, object ? "an object" : "a list", vc_json_type_name(v));
+    return vc_fail(err, VC_E_INVALID, "%s: must be %s, not %s", key, object ? "an object" : "a list",
+                   vc_json_type_name(v));
 }
 
 /* The clock of strftime_now: SOURCE_DATE_EPOCH if it is set, so that a prompt can be made again. */
@@ -51,25 +57,27 @@ static int64_t clock_now(void) {
     return fixed && cli_read_u64(fixed, &v) && v <= INT64_MAX ? (int64_t)v : (int64_t)time(NULL);
 }
 
-/* Members besides messages, tools, documents, kwargs (or chat_template_kwargs), add_generation_prompt, continue_final_message
- * and now (Unix time) are not looked at: a whole request body will do. add_generation_prompt is off by default, as in
- * transformers; on for a list of messages alone, and with --served, as in the API. */
-static vc_status read_request(struct request *r, const char *text, size_t n, const char *name, bool served, vc_err *err) {
+/* Members besides messages, tools, documents, kwargs (or chat_template_kwargs), add_generation_prompt,
+ * continue_final_message and now (Unix time) are not looked at: a whole request body will do. add_generation_prompt is
+ * off by default, as in transformers; on for a list of messages alone, and with --served, as in the API. */
+static vc_status read_request(struct request *r, const char *text, size_t n, const char *name, bool served,
+                              vc_err *err) {
     *r = (struct request){ .generate = true, .now = clock_now() };
     VC_TRY(vc_json_parse(&r->root, text, n, name, err));
     if (json_is_array(r->root)) {
         r->messages = r->root;
         return VC_OK;
     }
-    if (!json_is_object(r->root)) return vc_fail(err, VC_E_INVALID, "%s: expected an object with messages, or a list of messages", name);
+    if (!json_is_object(r->root))
+        return vc_fail(err, VC_E_INVALID, "%s: expected an object with messages, or a list of messages", name);
     r->messages = json_object_get(r->root, "messages");
     r->tools = not_null(json_object_get(r->root, "tools"));
     r->documents = not_null(json_object_get(r->root, "documents"));
     r->kwargs = not_null(json_object_get(r->root, "kwargs"));
     if (!r->kwargs) r->kwargs = not_null(json_object_get(r->root, "chat_template_kwargs"));
-    VC_TRY(get_flag(r->root, "continue_final_message", &r->goes_on, err));
+    VC_TRY(vc_json_opt_bool(r->root, "continue_final_message", &r->goes_on, err));
     r->generate = served && !r->goes_on;
-    VC_TRY(get_flag(r->root, "add_generation_prompt", &r->generate, err));
+    VC_TRY(vc_json_opt_bool(r->root, "add_generation_prompt", &r->generate, err));
     VC_TRY(vc_json_opt_i64(r->root, "now", &r->now, err));
     if (!r->messages) return vc_fail(err, VC_E_INVALID, "%s: messages: missing", name);
     VC_TRY(want(r->messages, "messages", false, err));
@@ -77,7 +85,8 @@ static vc_status read_request(struct request *r, const char *text, size_t n, con
     VC_TRY(want(r->documents, "documents", false, err));
     VC_TRY(want(r->kwargs, "kwargs", true, err));
     if (r->goes_on && r->generate)
-        return vc_fail(err, VC_E_INVALID, "Cannot set both `continue_final_message` and `add_generation_prompt` to True.");
+        return vc_fail(err, VC_E_INVALID,
+                       "Cannot set both `continue_final_message` and `add_generation_prompt` to True.");
     return VC_OK;
 }
 
@@ -102,9 +111,14 @@ static vc_status as_served(struct request *r, const struct vc_template *t, vc_er
 static vc_status render(struct session *s, struct request *r, struct vc_buf *out, vc_err *err) {
     VC_TRY(use(s, r->tools, err));
     if (s->o->served) VC_TRY(as_served(r, s->t, err));
-    struct vc_template_args a = { .messages = r->messages, .tools = r->tools, .documents = r->documents, .kwargs = r->kwargs,
-                                  .add_generation_prompt = r->generate, .continue_final_message = r->goes_on,
-                                  .now = r->now, .place = &s->place };
+    struct vc_template_args a = { .messages = r->messages,
+                                  .tools = r->tools,
+                                  .documents = r->documents,
+                                  .kwargs = r->kwargs,
+                                  .add_generation_prompt = r->generate,
+                                  .continue_final_message = r->goes_on,
+                                  .now = r->now,
+                                  .place = &s->place };
     a.bos_token = s->source.bos_token;
     a.eos_token = s->source.eos_token;
     a.unk_token = s->source.unk_token;
@@ -152,23 +166,27 @@ static void answer_line(struct session *s, const char *line, size_t n, size_t nu
     free_request(&r);
 }
 
+/* Each answer is written before the next line is read. */
 static int run_lines(struct session *s, const char *file) {
-    struct vc_buf in = { 0 }, b = { 0 };
-    vc_err err = VC_ERR_INIT;
-    if (cli_read_file(file, &in, &err) != VC_OK) {
-        vc_buf_free(&in);
-        return cli_fail_err(&err);
-    }
-    size_t number = 0;
-    for (size_t at = 0; at < in.n;) {
-        const char *p = in.p + at, *end = memchr(p, '\n', in.n - at);
-        size_t n = end ? (size_t)(end - p) : in.n - at;
-        at += n + 1;
+    bool is_stdin = !strcmp(file, "-");
+    FILE *f = is_stdin ? stdin : fopen(file, "rb");
+    if (!f) return cli_fail("%s: %s", file, strerror(errno));
+    char *line = NULL;
+    size_t cap = 0, number = 0;
+    int code = CLI_OK;
+    for (ssize_t n; code == CLI_OK && (n = getline(&line, &cap, f)) >= 0;) {
+        struct vc_buf b = { 0 };
         number++;
-        if (strspn(p, " \t\r") < n) answer_line(s, p, n, number, &b);
+        if (n > 0 && line[n - 1] == '\n') n--;
+        if (strspn(line, " \t\r") >= (size_t)n) continue;
+        answer_line(s, line, (size_t)n, number, &b);
+        code = cli_print(&b);
+        fflush(stdout);
     }
-    vc_buf_free(&in);
-    return cli_print(&b);
+    if (code == CLI_OK && ferror(f)) code = cli_fail("%s: %s", file, strerror(errno));
+    free(line);
+    if (!is_stdin) fclose(f);
+    return code;
 }
 
 /* ---- one conversation, for a reader ---- */
@@ -182,7 +200,8 @@ static void show_place(const struct vc_template_named *t, struct vc_template_pla
     if (!at.line || !p) return;
     stop = memchr(p, '\n', (size_t)(end - p));
     if (!stop) stop = end;
-    fprintf(stderr, "%s%6u |%s %.*s\n", cli_err_style(CLI_DIM), at.line, cli_err_style(CLI_PLAIN), (int)VC_MIN(stop - p, 2000), p);
+    fprintf(stderr, "%s%6u |%s %.*s\n", cli_err_style(CLI_DIM), at.line, cli_err_style(CLI_PLAIN),
+            (int)VC_MIN(stop - p, 2000), p);
     fprintf(stderr, "%s       |%s ", cli_err_style(CLI_DIM), cli_err_style(CLI_PLAIN));
     for (uint32_t col = 1; col < at.column && p < stop; p++) {
         if (((unsigned char)*p & 0xC0) == 0x80) continue;
@@ -193,7 +212,8 @@ static void show_place(const struct vc_template_named *t, struct vc_template_pla
 }
 
 static int fail_at(const struct session *s, const vc_err *err) {
-    int code = s->place.line ? cli_fail("%s: line %u, column %u: %s", s->source.path, s->place.line, s->place.column, bare(err, s->place))
+    int code = s->place.line ? cli_fail("%s: line %u, column %u: %s", s->source.path, s->place.line, s->place.column,
+                                        bare(err, s->place))
                              : cli_fail_err(err);
     if (s->named) show_place(s->named, s->place);
     return code;
@@ -266,7 +286,8 @@ static void print_summary(const struct session *s, struct vc_buf *b) {
     vc_buf_printf(b, "from            %s\n", s->source.path);
     if (s->source.n > 1) {
         vc_buf_adds(b, "templates       ");
-        for (size_t i = 0; i < s->source.n; i++) vc_buf_printf(b, "%s%s ", s->source.v[i].name, &s->source.v[i] == s->named ? " (shown)" : "");
+        for (size_t i = 0; i < s->source.n; i++)
+            vc_buf_printf(b, "%s%s ", s->source.v[i].name, &s->source.v[i] == s->named ? " (shown)" : "");
         vc_buf_addc(b, '\n');
     }
     bool parts = vc_template_content_format(s->t) == VC_CONTENT_PARTS;
@@ -295,7 +316,8 @@ static int run_about(struct session *s) {
         if (st == VC_OK) st = render(s, &r, &out, &ignored);
         free_request(&r);
     }
-    if (st == VC_OK) vc_buf_printf(&b, "\n%sA conversation, as it writes it:%s\n\n", cli_style(CLI_DIM), cli_style(CLI_PLAIN));
+    if (st == VC_OK)
+        vc_buf_printf(&b, "\n%sA conversation, as it writes it:%s\n\n", cli_style(CLI_DIM), cli_style(CLI_PLAIN));
     if (st == VC_OK) vc_buf_add(&b, out.p ? out.p : "", out.n);
     vc_buf_addc(&b, '\n');
     vc_buf_free(&out);
@@ -303,7 +325,8 @@ static int run_about(struct session *s) {
 }
 
 int cli_template(struct cli_opts *o) {
-    if (o->num_args < 1) return cli_usage(o, "template needs a model: a GGUF file, a folder, a tokenizer_config.json or a .jinja file");
+    if (o->num_args < 1)
+        return cli_usage(o, "template needs a model: a GGUF file, a folder, a tokenizer_config.json or a .jinja file");
     if (o->num_args > 2) return cli_usage(o, "'%s': too many arguments", o->arg[2]);
     if (o->num_args == 2 && o->file) return cli_usage(o, "more than one conversation is given");
     struct session s = { .o = o };

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * template.h: chat templates. A template is compiled once and is then immutable; any number of threads may render it.
- * Language and environment are those of transformers' render_jinja_template (Jinja2 3.1, ImmutableSandboxedEnvironment,
- * trim_blocks, lstrip_blocks, break/continue, generation tag, raise_exception, strftime_now, tojson without \u escapes). */
+ * Language and environment are those of transformers' render_jinja_template (Jinja2 3.1,
+ * ImmutableSandboxedEnvironment, trim_blocks, lstrip_blocks, break/continue, generation tag, raise_exception,
+ * strftime_now, tojson without \u escapes). */
 #ifndef VC_TEXT_TEMPLATE_H
 #define VC_TEXT_TEMPLATE_H
 
@@ -27,8 +28,9 @@ struct vc_template_place { uint32_t line, column; };
 struct vc_template_args {
     const json_t *messages;             /* array of objects */
     const json_t *tools, *documents;    /* arrays; NULL: none */
-    /* Object of further variables (enable_thinking …), or NULL. None of them may take the name of a global function, of
-     * messages, tools or add_generation_prompt, nor of documents or a special token that is given here: VC_E_INVALID names it. */
+    /* Object of further variables (enable_thinking …), or NULL. None of them may take the name of a global function,
+     * of messages, tools or add_generation_prompt, nor of documents or a special token that is given here:
+     * VC_E_INVALID names it. */
     const json_t *kwargs;
     bool add_generation_prompt, continue_final_message;
     const char *bos_token, *eos_token, *unk_token, *pad_token;  /* NULL: not defined */
@@ -43,13 +45,14 @@ vc_status vc_template_compile_at(struct vc_template **out, const char *text, siz
                                  vc_err *err);
 void vc_template_del(struct vc_template *t);
 
-/* Appends the rendered text to *out; on error *out is as it was. The message of the template's own raise_exception is passed
- * on as it is (VC_E_TEMPLATE); all other errors say line and column. continue_final_message cuts the text behind the content
- * of the last message, as transformers does. */
+/* Appends the rendered text to *out; on error *out is as it was. The message of the template's own raise_exception is
+ * passed on as it is (VC_E_TEMPLATE); all other errors say line and column. continue_final_message cuts the text
+ * behind the content of the last message, as transformers does. */
 vc_status vc_template_render(const struct vc_template *t, const struct vc_template_args *a, struct vc_buf *out,
                              vc_err *err);
 
-/* Renders with the members of an object as the only variables besides the globals (messages, tools … have no meaning). */
+/* Renders with the members of an object as the only variables besides the globals (messages, tools … have no meaning).
+ */
 vc_status vc_template_render_vars(const struct vc_template *t, const json_t *vars, int64_t now,
                                   const struct vc_template_limits *limits, struct vc_buf *out, vc_err *err);
 
@@ -59,15 +62,16 @@ vc_status vc_template_render_vars(const struct vc_template *t, const json_t *var
 bool vc_template_uses(const struct vc_template *t, const char *name);
 /* The i-th of these variables in alphabetical order, owned by t; NULL behind the last. */
 const char *vc_template_variable(const struct vc_template *t, size_t i);
-/* Does the text have "developer" or 'developer' in it? Where not, vLLM hands developer messages over as system messages. */
+/* Does the text have "developer" or 'developer' in it? Where not, vLLM hands developer messages over as system
+ * messages. */
 bool vc_template_knows_developer(const struct vc_template *t);
 
 /* How a message's content is to be given: as one string, or as a list of parts {"type": "text", "text": …}. */
 enum vc_content_format { VC_CONTENT_STRING, VC_CONTENT_PARTS };
 
-/* vLLM's --chat-template-content-format auto: parts where the template has a loop over a message's content, found in the
- * syntax tree as in vLLM's _detect_content_format; then one user message is rendered in both forms, and where only one of
- * them gives its text, that form is taken. Renders twice: keep the answer. */
+/* vLLM's --chat-template-content-format auto: parts where the template has a loop over a message's content, found in
+ * the syntax tree as in vLLM's _detect_content_format; then one user message is rendered in both forms, and where only
+ * one of them gives its text, that form is taken. Renders twice: keep the answer. */
 enum vc_content_format vc_template_content_format(const struct vc_template *t);
 
 #endif

@@ -15,7 +15,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n) {
     struct vc_chat_fault fault;
     if (vc_chat_messages(&out, messages ? messages : root, &style, &fault, &err) == VC_OK) json_decref(out);
     if (vc_chat_tools(&out, tools ? tools : root, &fault, &err) == VC_OK) json_decref(out);
-    if (vc_chat_kwargs(&out, root, json_object_get(root, "chat_template_kwargs"), "high", &fault, &err) == VC_OK) json_decref(out);
+    if (vc_chat_kwargs(&out, root, json_object_get(root, "chat_template_kwargs"), "high", &fault, &err) == VC_OK)
+        json_decref(out);
     json_decref(root);
     return 0;
 }

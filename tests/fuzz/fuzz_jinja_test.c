@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Runs a fuzz target over rows of reference data: as they are, cut, and with bytes changed from a fixed seed; then over what
- * the fuzzer found before (corpus/NAME.hex, one input a line). FUZZ_FILE: JSON lines; FUZZ_MEMBER: the member whose text is
- * the input, "" for the line itself. Inputs are copied into blocks of their exact size, so that ASan sees any read beyond. */
+ * Runs a fuzz target over rows of reference data: as they are, cut, and with bytes changed from a fixed seed; then
+ * over what the fuzzer found before (corpus/NAME.hex, one input a line). FUZZ_FILE: JSON lines; FUZZ_MEMBER: the
+ * member whose text is the input, "" for the line itself. Inputs are copied into blocks of their exact size, so that
+ * ASan sees any read beyond. */
 #include "test.h"
 
 #include <jansson.h>
@@ -67,7 +68,8 @@ static void corpus(void **state) {
     FILE *f = open_it(FUZZ_CORPUS);
     for (; fgets(line, sizeof line, f); n_rows++) {
         size_t n = 0;
-        for (; hex(line[2 * n]) >= 0 && hex(line[2 * n + 1]) >= 0; n++) text[n] = (char)(hex(line[2 * n]) * 16 + hex(line[2 * n + 1]));
+        for (; hex(line[2 * n]) >= 0 && hex(line[2 * n + 1]) >= 0; n++)
+            text[n] = (char)(hex(line[2 * n]) * 16 + hex(line[2 * n + 1]));
         run(text, n);
     }
     fclose(f);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * chat_request.h and what template.h says of a template, against vLLM's own code and Jinja2 (tests/goldens/make/chat.py). */
+ * chat_request.h and what template.h says of a template, against vLLM's own code and Jinja2
+ * (tests/goldens/make/chat.py). */
 #include "test.h"
 #include "base/str.h"
 #include "text/chat_request.h"
@@ -43,9 +44,11 @@ static void same(const json_t *row, const json_t *got, vc_status s, const vc_err
 }
 
 static void one_conversation(const json_t *row) {
-    struct vc_chat_style style = {
-        .format = strcmp(json_string_value(json_object_get(row, "format")), "openai") ? VC_CONTENT_STRING : VC_CONTENT_PARTS,
-        .developer = json_is_true(json_object_get(row, "developer")), .model_name = "M" };
+    struct vc_chat_style style = { .format = strcmp(json_string_value(json_object_get(row, "format")), "openai")
+                                                 ? VC_CONTENT_STRING
+                                                 : VC_CONTENT_PARTS,
+                                   .developer = json_is_true(json_object_get(row, "developer")),
+                                   .model_name = "M" };
     json_t *out = NULL;
     vc_err err = VC_ERR_INIT;
     vc_status s = vc_chat_messages(&out, json_object_get(row, "messages"), &style, NULL, &err);
@@ -123,8 +126,9 @@ static void real_templates(void **state) {
         check_variables(t, json_object_get(row, "variables"), name);
         assert_int_equal(vc_template_knows_developer(t), json_is_true(json_object_get(row, "developer")));
         enum vc_content_format got = vc_template_content_format(t),
-                               want = strcmp(json_string_value(json_object_get(row, "format")), "openai") ? VC_CONTENT_STRING
-                                                                                                          : VC_CONTENT_PARTS;
+                               want = strcmp(json_string_value(json_object_get(row, "format")), "openai")
+                                          ? VC_CONTENT_STRING
+                                          : VC_CONTENT_PARTS;
         if (got != want) fail_msg("%s: the content format is %s", name, got == VC_CONTENT_PARTS ? "parts" : "string");
         parts += got == VC_CONTENT_PARTS;
         n++;
@@ -138,14 +142,16 @@ static void real_templates(void **state) {
 /* The path names the field, and stands before the words. */
 static void faults(void **state) {
     (void)state;
-    static const struct { const char *messages, *path, *words; } cases[] = {
+    static const struct { const char *messages, *path, *words;
+    } cases[] = {
         { "[]", "", "Cannot apply chat template to an empty conversation. Provide at least one message." },
         { "{}", "messages", "must be a list, not object" },
         { "[{'role':'user','content':'a'}, 3]", "messages[1]", "must be an object, not integer" },
         { "[{'role':'user','content':3}]", "messages[0].content", "must be a string or a list of parts, not integer" },
         { "[{'role':'user','content':['a',{'type':'bogus'}]}]", "messages[0].content[1].type",
           "Unsupported chat content part type: 'bogus'. Supported types: text, refusal, thinking, tool_reference" },
-        { "[{'role':'user','content':[{'text':'a'}]}]", "messages[0].content[0].type", "Missing 'type' field in a content part" },
+        { "[{'role':'user','content':[{'text':'a'}]}]", "messages[0].content[0].type",
+          "Missing 'type' field in a content part" },
         { "[{'role':'user','content':[{'type':'image_url','image_url':{'url':'x'}}]}]", "messages[0].content[0].type",
           "M is not a multimodal model" },
         { "[{'role':'user','content':[{'image_url':'x'}]}]", "messages[0].content[0]", "M is not a multimodal model" },
@@ -155,10 +161,11 @@ static void faults(void **state) {
           "'arguments':'{\\\"n\\\": 123456789012345678901234}'}}]}]",
           "messages[0].tool_calls[0].function.arguments", "holds a number beyond 64 bits" },
         { "[{'content':'x'}]", "messages[0].role", "must be a string, not nothing" },
-        { "[{'role':'developer','content':'x','tools':[{'type':'function','function':{}}]}]", "messages[0].tools[0].function.name",
-          "must be a string, not nothing" },
+        { "[{'role':'developer','content':'x','tools':[{'type':'function','function':{}}]}]",
+          "messages[0].tools[0].function.name", "must be a string, not nothing" },
         { "[{'role':'developer','content':'x','tools':'y'}]", "messages[0].tools", "must be a list, not string" },
-        { "[{'role':'assistant','content':'x','reasoning':3}]", "messages[0].reasoning", "must be a string, not integer" },
+        { "[{'role':'assistant','content':'x','reasoning':3}]", "messages[0].reasoning",
+          "must be a string, not integer" },
     };
     for (size_t i = 0; i < VC_ARRAY_LEN(cases); i++) {
         char text[512], want[256];
@@ -183,15 +190,19 @@ static void faults(void **state) {
 /* Where a template prints only one of the two forms, that form is taken whatever its loops look like. */
 static void probes(void **state) {
     (void)state;
-    static const struct { const char *text; enum vc_content_format want; } cases[] = {
+    static const struct { const char *text; enum vc_content_format want;
+    } cases[] = {
         { "{% for m in messages %}{{ m.content }}{% endfor %}", VC_CONTENT_STRING },
         { "{% for m in messages %}{% for p in m.content %}{{ p.text }}{% endfor %}{% endfor %}", VC_CONTENT_PARTS },
         { "{% for m in messages %}{{ m.content[0].text }}{% endfor %}", VC_CONTENT_PARTS },
         { "{% for m in messages %}{{ m.content | map(attribute='text') | join }}{% endfor %}", VC_CONTENT_PARTS },
-        { "{% for m in messages %}{{ m.content + '' }}{% if false %}{% for c in m.content %}{% endfor %}{% endif %}{% endfor %}",
+        { "{% for m in messages %}{{ m.content + '' }}{% if false %}{% for c in m.content %}{% endfor %}{% endif %}{% "
+          "endfor %}",
           VC_CONTENT_STRING },
-        { "{% for m in messages %}{% if m.content is string %}{{ m.content }}{% else %}{% for p in m.content %}{{ p.text }}"
-          "{% endfor %}{% endif %}{% endfor %}", VC_CONTENT_PARTS },
+        { "{% for m in messages %}{% if m.content is string %}{{ m.content }}{% else %}{% for p in m.content %}{{ "
+          "p.text }}"
+          "{% endfor %}{% endif %}{% endfor %}",
+          VC_CONTENT_PARTS },
         { "{{ raise_exception('no') }}", VC_CONTENT_STRING },
         { "", VC_CONTENT_STRING },
     };
@@ -203,8 +214,9 @@ static void probes(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(conversations), cmocka_unit_test(tools), cmocka_unit_test(kwargs),
-                                        cmocka_unit_test(variables),     cmocka_unit_test(faults), cmocka_unit_test(probes),
+    const struct CMUnitTest tests[] = { cmocka_unit_test(conversations), cmocka_unit_test(tools),
+                                        cmocka_unit_test(kwargs),        cmocka_unit_test(variables),
+                                        cmocka_unit_test(faults),        cmocka_unit_test(probes),
                                         cmocka_unit_test(real_templates) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * chat_int.h: shared by the files behind chat_request.h: the path to the field being read, errors that name it, and results whose
- * memory is checked. Not for use outside src/text/jinja. */
+ * chat_int.h: shared by the files behind chat_request.h: the path to the field being read, errors that name it, and
+ * results whose memory is checked. Not for use outside src/text/jinja. */
 #ifndef VC_TEXT_JINJA_CHAT_INT_H
 #define VC_TEXT_JINJA_CHAT_INT_H
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * chat_messages.c: an OpenAI messages array as templates take it; vLLM's parse_chat_messages, _postprocess_messages and the
- * schema in front of them. */
+ * chat_messages.c: an OpenAI messages array as templates take it; vLLM's parse_chat_messages, _postprocess_messages
+ * and the schema in front of them. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -42,7 +42,8 @@ static vc_status untyped(struct vc_chat_at *c, const json_t *part) {
 static vc_status add_part(struct vc_chat_at *c, json_t *list, const json_t *part) {
     if (json_is_string(part))
         return vc_chat_add(c, list, json_pack("{s:s, s:O}", "type", "text", "text", (json_t *)(uintptr_t)part));
-    if (!json_is_object(part)) return vc_chat_bad(c, "a content part must be an object or a string, not %s", vc_json_type_name(part));
+    if (!json_is_object(part))
+        return vc_chat_bad(c, "a content part must be an object or a string, not %s", vc_json_type_name(part));
     const json_t *type = json_object_get(part, "type");
     if (!type || json_is_null(type)) return untyped(c, part);
     size_t here = vc_chat_down(c, ".type");
@@ -50,8 +51,9 @@ static vc_status add_part(struct vc_chat_at *c, json_t *list, const json_t *part
     const struct part_kind *k = kind_of(json_string_value(type));
     char name[64];
     if (!k)
-        return vc_chat_bad(c, "Unsupported chat content part type: '%s'. Supported types: text, refusal, thinking, tool_reference",
-                           vc_printable(name, sizeof name, json_string_value(type), json_string_length(type)));
+        return vc_chat_bad(
+            c, "Unsupported chat content part type: '%s'. Supported types: text, refusal, thinking, tool_reference",
+            vc_printable(name, sizeof name, json_string_value(type), json_string_length(type)));
     if (k->media) return refuse_media(c, k->type);
     vc_chat_up(c, here);
     here = vc_chat_down(c, ".%s", k->key);
@@ -59,8 +61,9 @@ static vc_status add_part(struct vc_chat_at *c, json_t *list, const json_t *part
     if (!json_is_string(text)) return vc_chat_bad(c, "must be a string, not %s", vc_json_type_name(text));
     vc_chat_up(c, here);
     bool ref = !strcmp(k->type, "tool_reference");
-    return vc_chat_add(c, list, json_pack("{s:s, s:O}", "type", ref ? k->type : "text", k->key[0] == 'n' ? "name" : "text",
-                                          (json_t *)(uintptr_t)text));
+    return vc_chat_add(c, list,
+                       json_pack("{s:s, s:O}", "type", ref ? k->type : "text", k->key[0] == 'n' ? "name" : "text",
+                                 (json_t *)(uintptr_t)text));
 }
 
 /* Content of any form → a list of parts. */
@@ -101,8 +104,8 @@ json_t *vc_chat_joined(const json_t *list) {
     return s;
 }
 
-/* As vLLM: the first line of a system text is dropped when it is the billing header of one client, whose value changes with
- * every request and so would defeat prefix caching. */
+/* As vLLM: the first line of a system text is dropped when it is the billing header of one client, whose value changes
+ * with every request and so would defeat prefix caching. */
 static void drop_billing_header(json_t *list) {
     static const char header[] = "x-anthropic-billing-header";
     for (size_t i = 0; i < json_array_size(list); i++) {
@@ -153,7 +156,8 @@ static vc_status arguments(struct vc_chat_at *c, const json_t *text, json_t **ou
         return vc_chat_bad(c, "holds a number beyond 64 bits");
     if (!json_is_object(*out)) {
         if (json_string_length(text))
-            vc_log_line(VC_LOG_WARN, "%s: the arguments of a tool call are not a JSON object and are taken as {}", c->fault->path);
+            vc_log_line(VC_LOG_WARN, "%s: the arguments of a tool call are not a JSON object and are taken as {}",
+                        c->fault->path);
         json_decref(*out);
         *out = json_object();
     }
@@ -186,8 +190,8 @@ static vc_status one_call(struct vc_chat_at *c, json_t *list, const json_t *call
     VC_TRY(arguments(c, text, &args));
     vc_chat_up(c, here);
     return vc_chat_add(c, list,
-                       json_pack("{s:O, s:{s:o, s:O}, s:s}", "id", (json_t *)(uintptr_t)id, "function", "arguments", args,
-                                 "name", (json_t *)(uintptr_t)name, "type", "function"));
+                       json_pack("{s:O, s:{s:o, s:O}, s:s}", "id", (json_t *)(uintptr_t)id, "function", "arguments",
+                                 args, "name", (json_t *)(uintptr_t)name, "type", "function"));
 }
 
 static vc_status tool_calls(struct vc_chat_at *c, json_t *out, const json_t *msg) {

@@ -193,7 +193,8 @@ static vc_status join_systems(struct vc_chat_at *c, json_t *messages) {
     return !msg || json_array_insert_new(messages, 0, msg) ? vc_chat_no_memory(c) : VC_OK;
 }
 
-/* For templates that don't know the developer role: such messages become system messages, and all system messages one. */
+/* For templates that don't know the developer role: such messages become system messages, and all system messages one.
+ */
 vc_status vc_chat_fold_developer(struct vc_chat_at *c, json_t *messages) {
     bool any = false, move = false;
     for (size_t i = 0; i < json_array_size(messages); i++) {

@@ -26,16 +26,17 @@ static const char *find(const char *p, size_t n) {
     return NULL;
 }
 
-/* What HTML says of a number: of 0x80…0x9F what Windows-1252 has there, U+FFFD for what is no character, nothing for controls
- * and noncharacters. */
+/* What HTML says of a number: of 0x80…0x9F what Windows-1252 has there, U+FFFD for what is no character, nothing for
+ * controls and noncharacters. */
 static void put_number(vc_jx *x, struct vc_jbuf *b, uint32_t v) {
-    static const uint16_t windows[32] = { 0x20AC, 0x81,   0x201A, 0x0192, 0x201E, 0x2026, 0x2020, 0x2021, 0x02C6, 0x2030, 0x0160,
-                                          0x2039, 0x0152, 0x8D,   0x017D, 0x8F,   0x90,   0x2018, 0x2019, 0x201C, 0x201D, 0x2022,
-                                          0x2013, 0x2014, 0x02DC, 0x2122, 0x0161, 0x203A, 0x0153, 0x9D,   0x017E, 0x0178 };
+    static const uint16_t windows[32] = { 0x20AC, 0x81,   0x201A, 0x0192, 0x201E, 0x2026, 0x2020, 0x2021,
+                                          0x02C6, 0x2030, 0x0160, 0x2039, 0x0152, 0x8D,   0x017D, 0x8F,
+                                          0x90,   0x2018, 0x2019, 0x201C, 0x201D, 0x2022, 0x2013, 0x2014,
+                                          0x02DC, 0x2122, 0x0161, 0x203A, 0x0153, 0x9D,   0x017E, 0x0178 };
     if (v >= 0x80 && v <= 0x9F) v = windows[v - 0x80];
     else if (v == 0 || v > 0x10FFFF || (v >= 0xD800 && v < 0xE000)) v = 0xFFFD;
-    else if ((v < 0x20 && v != '\t' && v != '\n' && v != '\f' && v != '\r') || v == 0x7F || (v >= 0xFDD0 && v <= 0xFDEF) ||
-             (v & 0xFFFE) == 0xFFFE || v == 0x0B)
+    else if ((v < 0x20 && v != '\t' && v != '\n' && v != '\f' && v != '\r') || v == 0x7F ||
+             (v >= 0xFDD0 && v <= 0xFDEF) || (v & 0xFFFE) == 0xFFFE || v == 0x0B)
         return;
     vc_j_putcp(x, b, v);
 }

@@ -26,7 +26,8 @@ static vc_jv ascii_digits(vc_jx *x, vc_jv v) {
     for (size_t i = 0, w; i < s->n; i += w) {
         w = VC_MAX(vc_utf8_decode(s->p + i, s->n - i, &cp), 1u);
         uint32_t first = cp;
-        while (cp >= 0x80 && vc_j_is_decimal(cp) && first > 0x80 && cp - first < 60 && vc_j_is_decimal(first - 1)) first--;
+        while (cp >= 0x80 && vc_j_is_decimal(cp) && first > 0x80 && cp - first < 60 && vc_j_is_decimal(first - 1))
+            first--;
         if (cp >= 0x80 && vc_j_is_decimal(cp)) vc_j_putc(x, &b, (char)('0' + (cp - first) % 10));
         else vc_j_put(x, &b, s->p + i, w);
     }

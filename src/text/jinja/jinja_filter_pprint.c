@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * pprint: pprint.pformat() of Python with its defaults: 80 columns, one blank a level, dicts in the order of their keys. */
+ * pprint: pprint.pformat() of Python with its defaults: 80 columns, one blank a level, dicts in the order of their
+ * keys. */
 #include <string.h>
 
 #include "base/str.h"
@@ -8,9 +9,15 @@
 
 enum { WIDTH = 80 };
 
-/* Keys that can be compared belong to one group; groups are in the order of their types' names, as Python falls back to. */
+/* Keys that can be compared belong to one group; groups are in the order of their types' names, as Python falls back
+ * to. */
 static int group_of(vc_jv k) {
-    return k.t == VC_J_NONE ? 0 : vc_j_is_num(k) ? 1 : k.t == VC_J_UNDEF ? 2 : k.t == VC_J_STR ? 3 : k.t == VC_J_TUPLE ? 4 : 5;
+    return k.t == VC_J_NONE    ? 0
+           : vc_j_is_num(k)    ? 1
+           : k.t == VC_J_UNDEF ? 2
+           : k.t == VC_J_STR   ? 3
+           : k.t == VC_J_TUPLE ? 4
+                               : 5;
 }
 
 /* A copy whose dicts are in the order of their keys. */
@@ -58,14 +65,16 @@ static void new_line(vc_jx *x, struct vc_jbuf *b, int64_t indent, const char *be
 
 static void put(vc_jx *x, struct vc_jbuf *b, vc_jv v, int64_t indent, int64_t allowance, int level);
 
-static void put_items(vc_jx *x, struct vc_jbuf *b, const struct vc_jlist *l, int64_t indent, int64_t allowance, int level) {
+static void put_items(vc_jx *x, struct vc_jbuf *b, const struct vc_jlist *l, int64_t indent, int64_t allowance,
+                      int level) {
     for (size_t i = 0; i < l->n; i++) {
         if (i) new_line(x, b, indent + 1, ",");
         put(x, b, l->v[i], indent + 1, i + 1 == l->n ? allowance : 1, level);
     }
 }
 
-static void put_pairs(vc_jx *x, struct vc_jbuf *b, const struct vc_jdict *d, int64_t indent, int64_t allowance, int level) {
+static void put_pairs(vc_jx *x, struct vc_jbuf *b, const struct vc_jdict *d, int64_t indent, int64_t allowance,
+                      int level) {
     for (size_t i = 0; i < d->n; i++) {
         if (i) new_line(x, b, indent + 1, ",");
         vc_jv k = repr_of(x, d->e[i].k);
@@ -84,7 +93,8 @@ static size_t part_end(const struct vc_jstr *s, size_t at) {
     return at;
 }
 
-/* A line that is too long, in chunks of whole parts. last: it is the last line, whose end must leave `allowance` columns. */
+/* A line that is too long, in chunks of whole parts. last: it is the last line, whose end must leave `allowance`
+ * columns. */
 static void wrap_line(vc_jx *x, vc_jv chunks, const struct vc_jstr *s, int64_t width, int64_t allowance, bool last) {
     size_t from = 0, to = 0;
     while (to < s->n) {

@@ -7,7 +7,10 @@
 #include "text/jinja/jinja_ctype.h"
 #include "text/jinja/jinja_filter.h"
 
-struct links { int64_t limit; vc_jv rel, target, schemes; };    /* limit < 0: none; rel and target: whole attributes, escaped */
+struct links {
+    int64_t limit;
+    vc_jv rel, target, schemes;
+}; /* limit < 0: none; rel and target: whole attributes, escaped */
 
 static bool starts(vc_str s, const char *p) { return s.n >= strlen(p) && !memcmp(s.p, p, strlen(p)); }
 static bool ends(vc_str s, const char *p) { return s.n >= strlen(p) && !memcmp(s.p + s.n - strlen(p), p, strlen(p)); }
@@ -76,7 +79,9 @@ static bool is_domain(vc_str s, bool common) {
 
 static size_t run_of(vc_str s, size_t at, bool hex, size_t most) {
     size_t k = at;
-    while (k < s.n && k - at < most && ((s.p[k] >= '0' && s.p[k] <= '9') || (hex && (s.p[k] | 0x20) >= 'a' && (s.p[k] | 0x20) <= 'f'))) k++;
+    while (k < s.n && k - at < most &&
+           ((s.p[k] >= '0' && s.p[k] <= '9') || (hex && (s.p[k] | 0x20) >= 'a' && (s.p[k] | 0x20) <= 'f')))
+        k++;
     return k - at;
 }
 
@@ -135,7 +140,8 @@ static bool is_email(vc_str s) {
     return only(first, "") == 1 && only(name, ".-") > 0 && only(last, "") > 0;
 }
 
-static void put_link(vc_jx *x, struct vc_jbuf *b, const struct links *l, const char *prefix, vc_str url, vc_str shown, bool attrs) {
+static void put_link(vc_jx *x, struct vc_jbuf *b, const struct links *l, const char *prefix, vc_str url, vc_str shown,
+                     bool attrs) {
     vc_j_puts(x, b, "<a href=\"");
     vc_j_puts(x, b, prefix);
     vc_j_put(x, b, url.p, url.n);

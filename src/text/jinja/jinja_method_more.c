@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Methods that are seldom used: translate and maketrans of strings, those of numbers, of Markup and of views of dicts. */
+ * Methods that are seldom used: translate and maketrans of strings, those of numbers, of Markup and of views of dicts.
+ */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -27,7 +28,8 @@ METHOD(maketrans) {
         if (arg[0].t != VC_J_DICT) vc_j_raise(x, "if you give only one argument to maketrans it must be a dict");
         for (size_t i = 0; i < arg[0].u.d->n; i++) {
             const struct vc_jent *e = &arg[0].u.d->e[i];
-            if (e->k.t != VC_J_STR && !vc_j_is_int(e->k)) vc_j_raise(x, "keys in translate table must be strings or integers");
+            if (e->k.t != VC_J_STR && !vc_j_is_int(e->k))
+                vc_j_raise(x, "keys in translate table must be strings or integers");
             vc_j_set(x, d.u.d, e->k.t == VC_J_STR ? int_key(x, e->k.u.s) : e->k, e->v);
         }
         return d;
@@ -113,7 +115,8 @@ METHOD(as_integer_ratio) {
         e--;
     }
     vc_jv num = vc_j_int((int64_t)m), two = vc_j_int(2), scale = vc_j_arith(x, VC_J_POW, two, vc_j_int(e < 0 ? -e : e));
-    if (e >= 0 || m == 0) return vc_j_tuple(x, 2, (vc_jv[]){ m == 0 ? num : vc_j_arith(x, VC_J_MUL, num, scale), vc_j_int(1) });
+    if (e >= 0 || m == 0)
+        return vc_j_tuple(x, 2, (vc_jv[]){ m == 0 ? num : vc_j_arith(x, VC_J_MUL, num, scale), vc_j_int(1) });
     return vc_j_tuple(x, 2, (vc_jv[]){ num, scale });
 }
 

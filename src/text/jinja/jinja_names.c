@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The variables that a template takes from its caller: jinja2.meta.find_undeclared_variables. Names are resolved per frame
- * (template, loop, macro, with …) as jinja2/idtracking.py does: first all statements of a frame, then the frames inside it. */
+ * The variables that a template takes from its caller: jinja2.meta.find_undeclared_variables. Names are resolved per
+ * frame (template, loop, macro, with …) as jinja2/idtracking.py does: first all statements of a frame, then the frames
+ * inside it. */
 #include <stdlib.h>
 #include <string.h>
 

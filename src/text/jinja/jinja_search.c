@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Text in text, in linear time whatever the texts: a plain scan for short patterns, else the two-way algorithm (Crochemore and
- * Perrin, "Two-way string-matching", JACM 38, 1991), forwards or backwards. */
+ * Text in text, in linear time whatever the texts: a plain scan for short patterns, else the two-way algorithm
+ * (Crochemore and Perrin, "Two-way string-matching", JACM 38, 1991), forwards or backwards. */
 #include <string.h>
 
 #include "text/jinja/jinja_method.h"

@@ -8,7 +8,13 @@
 #include "base/clock.h"
 #include "text/jinja/jinja_method.h"
 
-enum { DEFAULT_STEPS = 50000000, DEFAULT_OUTPUT = 64 << 20, DEFAULT_MEMORY = 256 << 20, DEFAULT_DEPTH = 1000, DEFAULT_MS = 5000 };
+enum {
+    DEFAULT_STEPS = 50000000,
+    DEFAULT_OUTPUT = 64 << 20,
+    DEFAULT_MEMORY = 256 << 20,
+    DEFAULT_DEPTH = 1000,
+    DEFAULT_MS = 5000
+};
 #define CONTINUE_TAG "CONTINUE_FINAL_MESSAGE_TAG "
 
 static vc_status check_utf8(const char *text, size_t n, struct vc_template_place *place, vc_err *err) {
@@ -19,7 +25,8 @@ static vc_status check_utf8(const char *text, size_t n, struct vc_template_place
         if (w == 0) {
             struct vc_template_place at = { line, (uint32_t)vc_j_count_cp(text + from, i - from) + 1 };
             if (place) *place = at;
-            return vc_fail(err, VC_E_TEMPLATE, "line %u, column %u: the template is not valid UTF-8", at.line, at.column);
+            return vc_fail(err, VC_E_TEMPLATE, "line %u, column %u: the template is not valid UTF-8", at.line,
+                           at.column);
         }
         if (cp == '\n') {
             line++;
@@ -178,9 +185,8 @@ static void cut_final(vc_jx *x, struct vc_jbuf *out, vc_jv text) {
     at = vc_j_search_last(out->p, out->n, &mark);
     x->node = NULL;
     if (at == SIZE_MAX || !vc_j_contains(x, all, bare))
-        vc_j_raise(
-            x,
-            "continue_final_message is set but the final message does not appear in the chat after applying the chat template");
+        vc_j_raise(x, "continue_final_message is set but the final message does not appear in the chat after applying "
+                      "the chat template");
     bool kept = out->n - at >= tag && !memcmp(out->p + at, CONTINUE_TAG, tag);
     out->n = at;
     if (!kept) out->n = vc_j_strip(x, vc_j_done(x, out), vc_j_missing(), 2).u.s->n;
@@ -189,9 +195,15 @@ static void cut_final(vc_jx *x, struct vc_jbuf *out, vc_jv text) {
 /* ---- rendering ---- */
 /* Is this variable the renderer's own? Those that it was not given may come from the kwargs. */
 static bool is_taken(const struct vc_template_args *a, const char *key) {
-    const struct { const char *name; bool taken; } own[] = {
-        { "messages", true }, { "tools", true }, { "add_generation_prompt", true }, { "documents", a->documents != NULL },
-        { "bos_token", a->bos_token != NULL }, { "eos_token", a->eos_token != NULL }, { "unk_token", a->unk_token != NULL },
+    const struct { const char *name; bool taken;
+    } own[] = {
+        { "messages", true },
+        { "tools", true },
+        { "add_generation_prompt", true },
+        { "documents", a->documents != NULL },
+        { "bos_token", a->bos_token != NULL },
+        { "eos_token", a->eos_token != NULL },
+        { "unk_token", a->unk_token != NULL },
         { "pad_token", a->pad_token != NULL },
     };
     for (size_t i = 0; i < VC_ARRAY_LEN(own); i++)

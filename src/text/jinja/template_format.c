@@ -64,7 +64,8 @@ static bool is_content(const struct names *l, const struct vc_jnode *n) {
     n = bare(n);
     if (!n || (n->kind != VC_JN_GETATTR && n->kind != VC_JN_GETITEM)) return false;
     const vc_jv *key = n->kind == VC_JN_GETATTR ? &n->val : n->b->kind == VC_JN_CONST ? &n->b->val : NULL;
-    return key && key->t == VC_J_STR && vc_j_str_is(key->u.s, "content") && n->a->kind == VC_JN_NAME && has(l, n->a->id);
+    return key && key->t == VC_J_STR && vc_j_str_is(key->u.s, "content") && n->a->kind == VC_JN_NAME &&
+           has(l, n->a->id);
 }
 
 static void find_messages(struct search *s, const struct vc_jnode *n) {
@@ -88,7 +89,8 @@ static void find_content(struct search *s, const struct vc_jnode *n) {
     for (uint32_t i = 0; i < n->args->kw.n; i++) {
         if (!is_content(&s->message, n->args->kw.v[i])) continue;
         for (uint32_t k = 0; k < m->list.n; k++)
-            if (vc_j_str_same(s->prog->names[m->list.v[k]->id], n->args->kw_name[i])) add(s, &s->content, m->list.v[k]->id);
+            if (vc_j_str_same(s->prog->names[m->list.v[k]->id], n->args->kw_name[i]))
+                add(s, &s->content, m->list.v[k]->id);
     }
 }
 
@@ -143,8 +145,13 @@ static bool renders(const struct vc_template *t, json_t *content) {
     struct vc_buf out = { 0 };
     vc_err err = VC_ERR_INIT;
     json_t *messages = json_pack("[{s:s, s:o}]", "role", "user", "content", content);
-    struct vc_template_args a = { .messages = messages, .add_generation_prompt = true, .bos_token = "", .eos_token = "",
-                                  .limits = { .steps = 200000, .output_bytes = 1 << 20, .memory_bytes = 16 << 20, .ms = 200 } };
+    struct vc_template_args a = {
+        .messages = messages,
+        .add_generation_prompt = true,
+        .bos_token = "",
+        .eos_token = "",
+        .limits = { .steps = 200000, .output_bytes = 1 << 20, .memory_bytes = 16 << 20, .ms = 200 }
+    };
     bool ok = messages && vc_template_render(t, &a, &out, &err) == VC_OK && contains(&out, PROBE) &&
               !contains(&out, "'" PROBE "'}") && !contains(&out, "\"" PROBE "\"}");
     vc_buf_free(&out);
@@ -154,6 +161,7 @@ static bool renders(const struct vc_template *t, json_t *content) {
 
 enum vc_content_format vc_template_content_format(const struct vc_template *t) {
     enum vc_content_format f = by_tree(&t->prog);
-    bool text = renders(t, json_string(PROBE)), parts = renders(t, json_pack("[{s:s, s:s}]", "type", "text", "text", PROBE));
+    bool text = renders(t, json_string(PROBE)),
+         parts = renders(t, json_pack("[{s:s, s:s}]", "type", "text", "text", PROBE));
     return text == parts ? f : parts ? VC_CONTENT_PARTS : VC_CONTENT_STRING;
 }

@@ -47,7 +47,8 @@ static vc_status named_list(struct vc_template_source *s, const json_t *list, vc
         const json_t *name = json_object_get(json_array_get(list, i), "name"),
                      *text = json_object_get(json_array_get(list, i), "template");
         if (!json_is_string(name) || !json_is_string(text))
-            return vc_fail(err, VC_E_FORMAT, "%s: chat_template[%zu]: expected an object with name and template", s->path, i);
+            return vc_fail(err, VC_E_FORMAT, "%s: chat_template[%zu]: expected an object with name and template",
+                           s->path, i);
         VC_TRY(add(s, json_text(name), json_text(text), err));
     }
     return VC_OK;
@@ -62,7 +63,8 @@ static vc_status from_json(struct vc_template_source *s, const json_t *root, boo
     if (!templates || !t || json_is_null(t)) return s->arena.failed ? no_memory(err) : VC_OK;
     if (json_is_string(t)) return add(s, VC_STR("default"), json_text(t), err);
     if (json_is_array(t)) return named_list(s, t, err);
-    return vc_fail(err, VC_E_FORMAT, "%s: chat_template: expected a string or a list, not %s", s->path, vc_json_type_name(t));
+    return vc_fail(err, VC_E_FORMAT, "%s: chat_template: expected a string or a list, not %s", s->path,
+                   vc_json_type_name(t));
 }
 
 static vc_status read_json(struct vc_template_source *s, const char *path, bool templates, vc_err *err) {
