@@ -221,6 +221,14 @@ static void as_it_arrives(void **state) {
     q = (struct vc_parser_params){ .tool_parser = "hermes", .whole = true };
     feed(&b, &q, (const char *const[]){ "A<tool_call>{\"name\": \"f\", ", "\"arguments\": {\"a\": ", NULL });
     assert_string_equal(b.p, "CA<tool_call>{\"name\": \"f\", \"arguments\": {\"a\": |");
+    /* a string without end takes the rest of the output, unless all of it waits */
+    q = (struct vc_parser_params){ .tool_parser = "kimi_k2", .whole = true };
+    const char *const unclosed[] = {
+        "<|tool_calls_section_begin|><|tool_call_begin|>functions.f:0<|tool_call_argument_begin|>{\"a\": \"1}<|tool_call_end|>",
+        "<|tool_call_begin|>functions.g:1<|tool_call_argument_begin|>{}<|tool_call_end|><|tool_calls_section_end|>", NULL,
+    };
+    feed(&b, &q, unclosed);
+    assert_string_equal(b.p, "Bf|A{\"a\": \"1}|E|Bg|A{}|E|");
     vc_buf_free(&b);
     /* a string of 600 bytes is not held until its end */
     char *s = malloc(700);

@@ -11,6 +11,7 @@
 
 #include "text/parse/parse_int.h"
 
+enum { MAX_AGAIN = 64 };
 enum { N_SECTION, N_TYPE, N_NAME, N_ID, N_GAP, N_ARGS, N_RAW, N_END, N_PEEK };
 enum { IN_CALL = 4, IN_TYPE, IN_SEP, IN_ARGS, IN_CLOSE, IN_RAW_END, IN_ID };
 enum { R_CALL, R_SEP, R_ID, R_END, R_CLOSE };
@@ -259,8 +260,42 @@ static void trim_args(struct vc_parser *p) {
     }
 }
 
+static const char *find(const char *s, size_t n, const char *what) {
+    size_t m = strlen(what);
+    for (size_t i = 0; i + m <= n; i++) {
+        if (s[i] == *what && !memcmp(s + i, what, m)) return s + i;
+    }
+    return NULL;
+}
+
+/* A string that never ended took the rest of the output as arguments. Where nothing was sent yet, they end at the first
+ * end marker after all, and what follows it is read again. */
+static bool read_again(struct vc_parser *p) {
+    const char *end = p->tool->in[IN_RAW_END] ? p->tool->in[IN_RAW_END] : p->tool->end;
+    struct vc_pq *q = &p->q;
+    struct vc_pev *e = q->n ? &q->ev[q->n - 1] : NULL;
+    if (!p->whole || !end || p->body != &vc_body_named || p->mode != VC_PM_BODY || p->u.named.st != N_ARGS) return false;
+    if (!e || e->kind != VC_PARSE_CALL_ARGS || p->n_again == MAX_AGAIN) return false;
+    const char *at = find(q->text.p + e->off, e->len, end);
+    if (!at) return false;
+    struct vc_buf rest = { 0 };
+    size_t keep = (size_t)(at - q->text.p) - e->off;
+    vc_buf_add(&rest, at, e->len - keep);
+    q->text.n = e->off + keep;
+    e->len = keep;
+    p->n_again++;
+    p->all_on = false;
+    p->u.named.st = N_RAW;
+    if (rest.failed) p->failed = true;
+    else vc_pp_feed(p, rest.p, rest.n);
+    vc_buf_free(&rest);
+    return true;
+}
+
 static void cut(struct vc_parser *p) {
     struct vc_call_named *b = &p->u.named;
+    while (read_again(p)) continue;
+    if (p->mode != VC_PM_BODY || p->body != &vc_body_named) return;
     bool keep = p->tool->cut == VC_CUT_KEEP;
     if (b->st == N_PEEK) return;
     if (b->st == N_NAME && keep) {

@@ -170,7 +170,7 @@ struct vc_parser {
     bool after_lead;                    /* white space that begins the text behind calls is left out */
     struct vc_buf echo;
     /* calls */
-    uint32_t n_calls;
+    uint32_t n_calls, n_again;          /* again: texts read a second time */
     bool call_open, call_shown, sent;   /* a call is begun; and on the queue; some call of this section is */
     size_t mark_call, mark_section;     /* events before them */
     struct vc_buf raw;                  /* text of the section, while it may become content */
