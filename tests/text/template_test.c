@@ -59,6 +59,7 @@ static void errors(void **state) {
     check_error("\xff{{ 1 }}", "not valid UTF-8");
     check_error("{{ '\\ud800' }}", "not a character");
     check_error("{{ 9 ** 99999 }}", "4300 digits");
+    check_error("{{ '\\N{BULLET}' }}", "characters by name are not supported");
 }
 
 /* Inside an `if`, an unknown filter counts only when it is reached. */
