@@ -8,23 +8,23 @@ import glob, os, random, subprocess, sys, tempfile, time
 
 os.environ["TOKENIZERS_PARALLELISM"] = "false"
 os.environ["RAYON_NUM_THREADS"] = "1"
-MB = 4 << 20
+SIZE = 1 << 19
 HERE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 
 
 def fill(parts):
     s = "".join(parts)
-    while len(s.encode()) < MB:
+    while len(s.encode()) < SIZE:
         s += s
-    return s.encode()[:MB].decode(errors="ignore")
+    return s.encode()[:SIZE].decode(errors="ignore")
 
 
 def texts():
     rng = random.Random(1)
     read = lambda pattern: [open(f, encoding="utf-8", errors="ignore").read() for f in sorted(glob.glob(pattern, recursive=True))]
     words = "你好 世界 今天 天气 很好 我们 他们 中国 人民 学习 工作 时间 问题 可以 没有 这个 一个 什么 知道 现在 因为 所以 语言 模型 计算 机器 的 了 在 是 和 就 都 而 及 与 着".split()
-    zh = ["".join(rng.choice(words) for _ in range(rng.randint(5, 25))) + rng.choice("，。！？；\n") for _ in range(60000)]
-    cps = [chr(c) for c in (rng.choice((rng.randrange(0x20, 0x3000), rng.randrange(0x3000, 0xD800), rng.randrange(0xE000, 0x20000))) for _ in range(1200000))]
+    zh = ["".join(rng.choice(words) for _ in range(rng.randint(5, 25))) + rng.choice("，。！？；\n") for _ in range(12000)]
+    cps = [chr(c) for c in (rng.choice((rng.randrange(0x20, 0x3000), rng.randrange(0x3000, 0xD800), rng.randrange(0xE000, 0x20000))) for _ in range(200000))]
     for i in range(0, len(cps), 60):
         cps[i] = "\n"
     return {"english": fill(read("/usr/share/common-licenses/*")), "code": fill(read(HERE + "/src/**/*.c")), "chinese": fill(zh), "unicode": fill(cps)}
@@ -46,7 +46,7 @@ def main():
         from tokenizers import Tokenizer
     except ImportError:
         return print("left out: tokenizers is not installed")
-    program, reps = sys.argv[1], 3
+    program, reps = sys.argv[1], 2
     with tempfile.TemporaryDirectory() as d:
         all_texts = texts()
         for name, s in all_texts.items():

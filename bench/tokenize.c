@@ -26,7 +26,7 @@ static size_t encode_all(const struct vc_tokenizer *t, const struct vc_buf *b, v
         const char *end = at + n < b->n ? memchr(b->p + at + n, '\n', b->n - at - n) : NULL;
         n = end ? (size_t)(end + 1 - (b->p + at)) : b->n - at;
         ids.n = 0;
-        if (vc_tok_encode(t, b->p + at, n, 0, &ids, err)) {
+        if (vc_tok_encode(t, b->p + at, n, vc_tok_parses_special(t) ? VC_ENC_PARSE_SPECIAL : 0, &ids, err)) {
             vc_ids_free(&ids);
             return 0;
         }

@@ -2,27 +2,24 @@
  * text.c: the model's tokenizer and chat template behind the public functions. */
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <time.h>
 
 #include "api/api_int.h"
 #include "io/map.h"
 
-static bool exists(const char *path) {
-    struct stat st;
-    return stat(path, &st) == 0;
-}
-
-/* Where the vocabulary comes from: --tokenizer, the GGUF itself, or tokenizer.json in the folder, if there is one. */
+/* Where the vocabulary comes from: --tokenizer, the GGUF itself, or a tokenizer's file in the folder, if there is one. */
 static vc_status load_tokenizer(struct vc_model *m, const vc_model_params *p, const struct vc_gguf *g, vc_err *err) {
     if (p->tokenizer && *p->tokenizer) return vc_tokenizer_open(&m->tokenizer, p->tokenizer, err);
     if (g) return vc_gguf_find(g, "tokenizer.ggml.model") ? vc_tokenizer_from_gguf(&m->tokenizer, g, err) : VC_OK;
-    char file[4096];
+    char folder[4096];
     const char *slash = strrchr(p->path, '/');
     bool single = vc_str_ends(vc_str_of(p->path), ".safetensors");
-    if (single) snprintf(file, sizeof file, "%.*stokenizer.json", (int)(slash ? slash - p->path + 1 : 0), p->path);
-    else snprintf(file, sizeof file, "%s/tokenizer.json", p->path);
-    return exists(file) ? vc_tokenizer_from_json(&m->tokenizer, file, err) : VC_OK;
+    if (single) snprintf(folder, sizeof folder, "%.*s", slash ? (int)(slash - p->path + 1) : 1, slash ? p->path : ".");
+    else snprintf(folder, sizeof folder, "%s", p->path);
+    struct vc_buf file = { 0 };
+    vc_status s = vc_tokenizer_find(folder, &file) ? vc_tokenizer_open(&m->tokenizer, file.p, err) : VC_OK;
+    vc_buf_free(&file);
+    return s;
 }
 
 /* Text of the template: the one given (a path, or the text itself), else the model's. NULL: none. */

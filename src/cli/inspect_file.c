@@ -158,9 +158,11 @@ static vc_status open_safetensors(struct cli_inspect *x, vc_err *err) {
     } else {
         vc_fail(&x->config_err, VC_E_NOT_FOUND, "there is no config.json beside the tensors");
     }
-    beside(x, "tokenizer.json", path, sizeof path);
-    if (exists(path)) (void)vc_tokenizer_from_json(&x->tokenizer, path, &x->tokenizer_err);
+    struct vc_buf file = { 0 };
+    beside(x, ".", path, sizeof path);
+    if (vc_tokenizer_find(path, &file)) (void)vc_tokenizer_open(&x->tokenizer, file.p, &x->tokenizer_err);
     else vc_fail(&x->tokenizer_err, VC_E_NOT_FOUND, "none");
+    vc_buf_free(&file);
     return VC_OK;
 }
 

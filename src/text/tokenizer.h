@@ -30,6 +30,8 @@ vc_status vc_tokenizer_from_tiktoken(struct vc_tokenizer **out, const char *path
 /* Any of these files, told by their first bytes, or a folder that holds one: tokenizer.json before tekken.json before the
  * others. */
 vc_status vc_tokenizer_open(struct vc_tokenizer **out, const char *path, vc_err *err);
+/* Which file of a folder that would be, put into path; false: none. */
+bool vc_tokenizer_find(const char *folder, struct vc_buf *path);
 void vc_tokenizer_close(struct vc_tokenizer *t);    /* NULL is allowed */
 
 /* Same bits as VC_TOK_* of vllmc.h.

@@ -72,24 +72,26 @@ static int rank_of_name(const char *name) {
     return !strncmp(name, "tokenizer.model.", 16) ? 101 : 0;
 }
 
-static vc_status open_folder(struct vc_tokenizer **out, const char *path, vc_err *err) {
-    DIR *d = opendir(path);
-    if (!d) return vc_fail(err, VC_E_IO, "%s: the folder cannot be read", path);
-    struct vc_buf b = { 0 };
+bool vc_tokenizer_find(const char *folder, struct vc_buf *path) {
+    DIR *d = opendir(folder);
     int best = 0;
+    if (!d) return false;
     for (struct dirent *e; (e = readdir(d));) {
         int r = rank_of_name(e->d_name);
         if (!r || (best && best <= r)) continue;
         best = r;
-        b.n = 0;
-        vc_buf_printf(&b, "%s/%s", path, e->d_name);
+        path->n = 0;
+        vc_buf_printf(path, "%s/%s", folder, e->d_name);
     }
     closedir(d);
-    vc_status r = VC_OK;
-    if (b.failed) r = vc_fail(err, VC_E_NOMEM, "out of memory");
-    else if (!best)
-        r = vc_fail(err, VC_E_NOT_FOUND, "%s: the folder holds no tokenizer.json, nor tekken.json, a SentencePiece model or a *.tiktoken file", path);
-    else r = vc_tokenizer_open(out, b.p, err);
+    return best && !path->failed;
+}
+
+static vc_status open_folder(struct vc_tokenizer **out, const char *folder, vc_err *err) {
+    struct vc_buf b = { 0 };
+    vc_status r;
+    if (vc_tokenizer_find(folder, &b)) r = vc_tokenizer_open(out, b.p, err);
+    else r = vc_fail(err, VC_E_NOT_FOUND, "%s: the folder holds no tokenizer.json, nor tekken.json, a SentencePiece model or a *.tiktoken file", folder);
     vc_buf_free(&b);
     return r;
 }
