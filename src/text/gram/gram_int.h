@@ -156,7 +156,7 @@ struct vc_grammar {
     struct gsite { struct vc_lexeme *lex; uint64_t follow[4]; } *lexemes;     /* per site, the one used last */
     uint32_t *path; size_t cap_path;            /* configs of a walk, by level */
     struct vc_matcher *matchers;
-    uint64_t masks, mask_hits;
+    uint64_t masks, mask_hits, walked;          /* walked: nodes of the trie by masks */
 };
 /* All under the lock. GC_NONE: a budget or memory ran out (failed says which). */
 vc_status vc_conf_init(struct vc_grammar *r, vc_err *err);

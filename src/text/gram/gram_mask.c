@@ -6,7 +6,7 @@
 
 #include "text/gram/gram_int.h"
 
-enum { KEEP_WORK = 3000, PREPARED = 256 };
+enum { KEEP_WORK = 3000, PREPARED = 256, PREPARE_WORK = 2000000 };
 
 struct fill {
     struct vc_grammar *r;
@@ -274,9 +274,25 @@ vc_status vc_mask_fill(struct vc_grammar *r, struct vc_grammar_vocab *v, uint32_
     }
     struct fill f = { .r = r, .v = v, .bits = bits };
     memset(bits, 0, (size_t)v->words * sizeof *bits);
-    if (!fill(&f, conf)) return ran_out(r, err);
+    bool ok = fill(&f, conf);
+    r->walked += f.work;
+    if (!ok) return ran_out(r, err);
     if (f.work > KEEP_WORK) keep(r, v, conf, bits);
     return VC_OK;
+}
+
+/* Masks of the configs that are met first, up to a limit of work: those that cost much are kept. */
+static vc_status prepare_rows(struct vc_grammar *r, struct vc_grammar_vocab *v, vc_err *err) {
+    const uint64_t end = r->walked + PREPARE_WORK;
+    uint32_t *bits = malloc(((size_t)v->words + 1) * sizeof *bits);
+    if (!bits) return vc_fail(err, VC_E_NOMEM, "grammar: out of memory");
+    vc_status s = VC_OK;
+    for (uint32_t c = 1, n = (uint32_t)r->n_confs; s == VC_OK && c < n && c < PREPARED && r->walked < end; c++) {
+        s = vc_mask_fill(r, v, c, bits, err);
+    }
+    free(bits);
+    r->masks = r->mask_hits = 0;
+    return s;
 }
 
 /* Analyses the loops of the configs that are met first. */
@@ -297,5 +313,5 @@ vc_status vc_mask_prepare(struct vc_grammar *r, struct vc_grammar_vocab *v, vc_e
             lexeme_of(&f, site, follow);
         }
     }
-    return VC_OK;
+    return prepare_rows(r, v, err);
 }
