@@ -136,14 +136,19 @@ void srv_stream_begin(struct srv_call *c) {
     pthread_mutex_unlock(&c->lock);
 }
 
-void srv_call_enter(struct srv_call *c) {
+bool srv_call_enter(struct srv_call *c) {
     struct srv *s = c->srv;
     pthread_mutex_lock(&s->lock);
+    if (s->cut) {
+        pthread_mutex_unlock(&s->lock);
+        return false;
+    }
     c->next = s->in_flight;
     if (c->next) c->next->prev = c;
     s->in_flight = c;
     s->calls++;
     pthread_mutex_unlock(&s->lock);
+    return true;
 }
 
 void srv_call_leave(struct srv_call *c) {
@@ -158,6 +163,7 @@ void srv_call_leave(struct srv_call *c) {
 
 void srv_calls_cut(struct srv *s) {
     pthread_mutex_lock(&s->lock);
+    s->cut = true;
     for (struct srv_call *c = s->in_flight; c; c = c->next) {
         srv_gen_cancel(c);
         pthread_mutex_lock(&c->lock);

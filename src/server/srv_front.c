@@ -12,6 +12,7 @@ struct srv_front {
     pthread_cond_t work;
     struct job *head, **tail;
     pthread_t threads[MAX_THREADS]; uint32_t n;
+    uint32_t busy;
     bool quit;
 };
 
@@ -24,12 +25,16 @@ static void *run(void *arg) {
         if (j) {
             f->head = j->next;
             if (!f->head) f->tail = &f->head;
+            f->busy++;
         }
         pthread_mutex_unlock(&f->lock);
         if (!j) return NULL;
         j->fn(j->call);
         srv_call_unref(j->call);
         free(j);
+        pthread_mutex_lock(&f->lock);
+        f->busy--;
+        pthread_mutex_unlock(&f->lock);
     }
 }
 
@@ -59,6 +64,14 @@ void srv_front_push(struct srv_call *c, srv_handler *fn) {
     f->tail = &j->next;
     pthread_cond_signal(&f->work);
     pthread_mutex_unlock(&f->lock);
+}
+
+bool srv_front_idle(struct srv *s) {
+    struct srv_front *f = s->front;
+    pthread_mutex_lock(&f->lock);
+    bool idle = !f->head && !f->busy;
+    pthread_mutex_unlock(&f->lock);
+    return idle;
 }
 
 /* Jobs that wait are still done: they hold calls that must be answered. */

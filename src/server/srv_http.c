@@ -219,7 +219,7 @@ static enum MHD_Result dispatch(struct srv_call *c) {
         return MHD_YES;
     }
     const union MHD_ConnectionInfo *fd = MHD_get_connection_info(c->conn, MHD_CONNECTION_INFO_CONNECTION_FD);
-    srv_call_enter(c);
+    if (!srv_call_enter(c)) return MHD_NO;
     c->begun_front = true;
     pthread_mutex_lock(&c->lock);
     c->suspended = true;

@@ -95,7 +95,7 @@ void srv_wake_locked(struct srv_call *c);
 void srv_stream_begin(struct srv_call *c);
 
 /* In flight from the moment it leaves the HTTP thread until its connection is done with it. */
-void srv_call_enter(struct srv_call *c);
+bool srv_call_enter(struct srv_call *c);   /* false: the server ends */
 void srv_call_leave(struct srv_call *c);
 /* Every call in flight is cut: its request cancelled, its connection closed. */
 void srv_calls_cut(struct srv *s);
@@ -120,6 +120,7 @@ struct srv {
 
     pthread_mutex_t lock;                  /* calls in flight: those that left the HTTP thread and are not completed */
     struct srv_call *in_flight; uint32_t calls;
+    bool cut;                              /* no call enters any more */
     atomic_uint live;                      /* choices in the engine */
 
     struct srv_front *front;
@@ -144,6 +145,7 @@ bool srv_origin_allowed(const struct srv *s, const char *origin);
 /* front.c: jobs beside the HTTP thread. The call keeps a reference while a job of it waits or runs. */
 vc_status srv_front_start(struct srv *s, uint32_t threads, vc_err *err);
 void srv_front_push(struct srv_call *c, srv_handler *fn);
+bool srv_front_idle(struct srv *s);        /* no job waits or runs */
 void srv_front_stop(struct srv *s);
 
 /* watch.c: notices clients that leave while their connection is suspended. */
@@ -163,6 +165,7 @@ json_t *srv_store_get(struct srv_store *s, const char *id, struct vc_buf *body);
 /* pump.c */
 vc_status srv_pump_start(struct srv *s, vc_err *err);
 void srv_pump_stop(struct srv *s);
+void srv_pump_del(struct srv *s);          /* after the HTTP thread, which asks whether it is stuck */
 void srv_pump_kick(struct srv *s);         /* a request was submitted */
 bool srv_pump_stuck(struct srv *s);        /* choices are in the engine, and nothing has come for minutes */
 

@@ -87,6 +87,11 @@ void srv_pump_stop(struct srv *s) {
     pthread_cond_signal(&p->work);
     pthread_mutex_unlock(&p->lock);
     pthread_join(p->thread, NULL);
+}
+
+void srv_pump_del(struct srv *s) {
+    struct srv_pump *p = s->pump;
+    if (!p) return;
     pthread_mutex_destroy(&p->lock);
     pthread_cond_destroy(&p->work);
     free(p);

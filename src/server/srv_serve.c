@@ -109,20 +109,21 @@ static void drain(struct srv *s, int signals, uint32_t seconds) {
     }
 }
 
-/* Cancelled requests end within a step; their calls go with their last output. */
-static void wait_engine(struct srv *s) {
+/* Cancelled requests end within a step; their calls go with their last output, and jobs with them. */
+static void wait_quiet(struct srv *s) {
     struct timespec ms = { 0, 5000000 };
-    for (int i = 0; i < 1000 && atomic_load(&s->live); i++) nanosleep(&ms, NULL);
+    for (int i = 0; i < 1000 && (atomic_load(&s->live) || !srv_front_idle(s)); i++) nanosleep(&ms, NULL);
 }
 
 static void stop_all(struct srv *s) {
     atomic_store(&s->draining, true);
     srv_calls_cut(s);
-    if (s->pump) wait_engine(s);
+    if (s->pump && s->front) wait_quiet(s);
     srv_pump_stop(s);
     if (s->model) (void)vc_stop(s->model);
-    srv_front_stop(s);
     srv_http_stop(s);
+    srv_front_stop(s);
+    srv_pump_del(s);
     srv_watch_stop(s);
     vc_model_close(&s->model);
     srv_metrics_del(s->metrics);
