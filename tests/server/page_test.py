@@ -339,9 +339,8 @@ def test_faults(p):
     assert b.js("return %s.hidden && !%s.hidden" % (button("Copy"), button("Regenerate")))
     p.ask("after it")
     assert m.requests[-1]["messages"] == [{"role": "user", "content": "after it"}]
-    m.loading = True
-    b.js("return connect()")
-    assert b.js("return document.getElementById('state-text').textContent") == "Loading"
+    m.loading = True                                        # noticed by itself
+    b.wait("document.getElementById('state-text').textContent === 'Loading'")
     m.loading = False
     b.wait("document.getElementById('state').dataset.state === 'good'")
     b.console()

@@ -96,7 +96,7 @@ const engine = {
         document.addEventListener("visibilitychange", () => this.poll());
     },
 
-    seen: () => !$("engine").hidden && !$("panel").hidden && !document.hidden,
+    seen: () => $("state").dataset.state === "good" && !$("engine").hidden && !$("panel").hidden && !document.hidden,
 
     /* Reads and draws now, and again while the panel is seen. */
     async poll() {
@@ -111,6 +111,8 @@ const engine = {
         } catch (e) {
             if (mine !== this.turn) return;
             $("engine-note").textContent = "The figures could not be read: " + e.message;
+            this.timer = setTimeout(connect, POLL_MS);     /* says what is the matter, and polls again when all is well */
+            return;
         }
         clearTimeout(this.timer);
         this.timer = setTimeout(() => this.poll(), POLL_MS);

@@ -103,6 +103,7 @@ const conversation = {
         } catch (e) {
             if (e.name === "AbortError" || abort.signal.aborted) timing.finish = "stopped";
             else m.fault = e.message;
+            if ([0, 401, 503].includes(e.status)) connect();
         }
         m.live = false;
         m.note = this.figures(timing);

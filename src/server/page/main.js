@@ -19,6 +19,7 @@ async function connect() {
         if (list.some((m) => m.id === chosen)) $("model").value = chosen;
         modelChosen();
         showState("good", "Ready");
+        engine.poll();
     } catch (e) {
         if (e.status === 401) showState("bad", "Key needed");
         else if (e.status === 503) showState("wait", "Loading");
@@ -26,7 +27,6 @@ async function connect() {
         wait = e.status === 401 ? 0 : 3000;
     }
     if (wait) connect.timer = setTimeout(connect, wait);
-    engine.poll();
 }
 
 function modelChosen() {
