@@ -30,7 +30,9 @@ static vc_status clause_node(struct vc_schema_cx *cx, const struct vc_goal *goal
     if (!way) return vc_schema_memory(cx);
     for (size_t i = 0; i < values; i++) {
         bool valid;
+        cx->hint = i;
         VC_TRY(vc_schema_valid(cx, goal, vc_schema_value_at(cx, c, i), &valid));
+        if (!vc_gram_in_time(cx->g)) return vc_gram_status(cx->g, cx->doc->err);
         if (valid) way[n++] = vc_schema_json_value(cx, vc_schema_value_at(cx, c, i));
     }
     for (size_t i = 0; i < VC_ARRAY_LEN(word) && !c->values; i++)

@@ -112,8 +112,7 @@ static bool value_valid(struct vc_schema_cx *cx, const struct vc_schema_node *n,
     if (vc_schema_has(n, VC_KW_CONST) && !equal(cx, n->value, v, 0)) return false;
     if (!vc_schema_has(n, VC_KW_ENUM)) return true;
     const json_t *list = json_object_get(n->json, "enum");
-    for (size_t i = 0; i < json_array_size(list); i++)
-        if (json_array_get(list, i) == v) return true;    /* one of its own values, the usual case */
+    if (json_array_get(list, cx->hint) == v) return true;    /* one of its own values, the usual case */
     for (size_t i = 0; i < json_array_size(list); i++)
         if (equal(cx, json_array_get(list, i), v, 0)) return true;
     return false;

@@ -65,6 +65,7 @@ struct vc_schema_cx {
     vc_gram_node ws, comma, colon;           /* white space between tokens of JSON; with the sign */
     vc_gram_node loose_char, any_char,
         plain_char; /* of a string: as JSON has it, in any spelling that is text, in the shortest one */
+    size_t hint;                             /* where a value that is checked stands in its enum */
     struct vc_schema_matcher *matchers;      /* of patterns and formats, for names and values that are known */
 };
 

@@ -7,7 +7,7 @@
 #include "text/gram/schema_doc.h"
 #include "text/gram/schema_format.h"
 
-enum { COUNT_MAX = 1 << 30 };    /* counts above are no limit any more */
+enum { COUNT_MAX = 1 << 30 /* counts above are no limit any more */, NAMES_MAX = 10000 };
 
 typedef vc_status form_fn(struct vc_schema_doc *d, uint32_t id, enum vc_schema_keyword k, size_t arg, json_t *v);
 
@@ -158,6 +158,7 @@ static vc_status read_map(struct vc_schema_doc *d, uint32_t id, enum vc_schema_k
     size_t len;
     json_t *value;
     if (!json_is_object(v)) return vc_schema_fail(d, VC_E_INVALID, id, k, "must be an object of schemas");
+    if (json_object_size(v) > NAMES_MAX) return vc_schema_fail(d, VC_E_INVALID, id, k, "more than %d names", NAMES_MAX);
     map->v = VC_NEW_ARRAY(&d->arena, struct vc_schema_named, json_object_size(v) + 1);
     if (!map->v) return no_memory(d, id, k);
     json_object_keylen_foreach(v, name, len, value) {
@@ -185,6 +186,7 @@ static vc_status read_names(struct vc_schema_doc *d, uint32_t id, enum vc_schema
                             vc_str **out, uint32_t *num) {
     size_t n = json_array_size(v);
     if (!json_is_array(v)) return vc_schema_fail(d, VC_E_INVALID, id, k, "must be a list of names");
+    if (n > NAMES_MAX) return vc_schema_fail(d, VC_E_INVALID, id, k, "more than %d names", NAMES_MAX);
     *out = VC_NEW_ARRAY(&d->arena, vc_str, n + 1);
     if (!*out) return no_memory(d, id, k);
     *num = 0;
@@ -192,7 +194,7 @@ static vc_status read_names(struct vc_schema_doc *d, uint32_t id, enum vc_schema
         const json_t *e = json_array_get(v, i);
         if (!json_is_string(e)) return vc_schema_fail(d, VC_E_INVALID, id, k, "entry %zu is no string", i);
         bool twice = false;
-        for (uint32_t j = 0; j < *num && n < 5000; j++) twice |= vc_str_eq((*out)[j], str_of(e));
+        for (uint32_t j = 0; j < *num && !twice; j++) twice |= vc_str_eq((*out)[j], str_of(e));
         if (twice) return vc_schema_fail(d, VC_E_INVALID, id, k, "entry %zu is there twice", i);
         (*out)[(*num)++] = str_of(e);
     }

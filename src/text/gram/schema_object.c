@@ -26,12 +26,13 @@ static vc_status names_goal(struct vc_schema_cx *cx, const struct vc_clause *c, 
 /* What node o asks of the value under name. */
 static vc_status node_lits(struct vc_schema_cx *cx, uint32_t o, vc_str name, struct vc_lits *l) {
     const struct vc_schema_node *n = &cx->doc->node[o];
-    bool listed = false, ok = true;
-    for (uint32_t i = 0; i < n->properties.n && ok; i++) {
-        if (!vc_str_eq(n->properties.v[i].name, name)) continue;
-        listed = true;
-        ok = vc_lits_add(cx, l, VC_LIT(n->properties.v[i].node));
-    }
+    struct vc_buf key = { 0 };
+    vc_buf_adds(&key, "properties");
+    bool ok = vc_schema_pointer_add(&key, name);
+    uint32_t own = ok && n->properties.n ? vc_schema_find(cx->doc, o, (vc_str){ key.p, key.n }) : 0;
+    bool listed = own != 0;
+    vc_buf_free(&key);
+    if (own) ok = vc_lits_add(cx, l, VC_LIT(own));
     for (uint32_t i = 0; i < n->patterns.n && ok; i++) {
         bool match;
         VC_TRY(vc_schema_search(cx, o, VC_KW_PATTERN_PROPERTIES, n->patterns.v[i].name, false, name, &match));
@@ -231,7 +232,10 @@ vc_status vc_schema_object(struct vc_schema_cx *cx, const struct vc_clause *c, v
     m.pair = VC_NEW_ARRAY(&cx->arena, vc_gram_node, n + 1);
     m.required = VC_NEW_ARRAY(&cx->arena, bool, n + 1);
     if (!list || !m.pair || !m.required) return vc_schema_memory(cx);
-    for (uint32_t i = 0; i < n && !m.dead; i++) VC_TRY(add_member(cx, c, list[i]->text, &m));
+    for (uint32_t i = 0; i < n && !m.dead; i++) {
+        VC_TRY(add_member(cx, c, list[i]->text, &m));
+        if (!vc_gram_in_time(cx->g)) return vc_gram_status(cx->g, cx->doc->err);
+    }
     if (m.dead) return VC_OK;
     if (m.max) VC_TRY(others(cx, c, names, &m.other));
     if (m.max >= m.n && !m.other) m.max = UINT32_MAX;
