@@ -254,8 +254,8 @@ static enum MHD_Result handle(void *cls, struct MHD_Connection *conn, const char
 static void access_log(const struct srv_call *c) {
     if (c->srv->p.no_access_log) return;
     char path[160], id[160];
-    vc_log_line(VC_LOG_INFO, "%s %s %d %.1f ms, %llu B in, %llu B out%s%s%s", c->method, vc_printable(path, sizeof path, c->path, strlen(c->path)), c->status,
-                1e3 * (vc_now() - c->begun), (unsigned long long)c->body_seen, (unsigned long long)c->out_total, c->gone ? ", client left" : "",
+    vc_log_line(VC_LOG_INFO, "%s %s %d %.1f ms, %llu B in, %llu B out%s%s%s", c->method, vc_printable(path, sizeof path, c->path, strlen(c->path)), c->left.status,
+                1e3 * (vc_now() - c->begun), (unsigned long long)c->body_seen, (unsigned long long)c->left.out, c->left.gone ? ", client left" : "",
                 c->request_id ? ", id " : "", c->request_id ? vc_printable(id, sizeof id, c->request_id, strlen(c->request_id)) : "");
 }
 
@@ -269,9 +269,12 @@ static void completed(void *cls, struct MHD_Connection *conn, void **ctx, enum M
     pthread_mutex_lock(&c->lock);
     c->conn = NULL;
     if (why != MHD_REQUEST_TERMINATED_COMPLETED_OK) c->gone = true;
-    bool cut = c->gone;
+    c->left.status = c->status;
+    c->left.stream = c->stream;
+    c->left.gone = c->gone;
+    c->left.out = c->out_total;
     pthread_mutex_unlock(&c->lock);
-    if (cut) srv_gen_cancel(c);
+    if (c->left.gone) srv_gen_cancel(c);
     access_log(c);
     srv_metrics_http(s->metrics, c);
     if (c->begun_front) srv_call_leave(c);

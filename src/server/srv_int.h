@@ -72,6 +72,7 @@ struct srv_call {
     const char *const *headers;            /* static: names and values, ended by NULL; NULL: none */
     bool stream, ended, suspended, gone;
     uint64_t out_total;
+    struct { int status; bool stream, gone; uint64_t out; } left;   /* as the connection left it; HTTP thread */
     struct srv_gen *gen;                   /* owned; NULL: no generation */
 };
 struct srv_call *srv_call_new(struct srv *s);

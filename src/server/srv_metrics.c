@@ -105,7 +105,7 @@ void srv_metrics_rejected(struct srv_metrics *m) {
 
 void srv_metrics_http(struct srv_metrics *m, const struct srv_call *c) {
     size_t i = c->route ? (size_t)(c->route - srv_routes) : SRV_NUM_ROUTES;
-    int method = !strcmp(c->method, "POST"), class = c->status / 100 - 2;
+    int method = !strcmp(c->method, "POST"), class = c->left.status / 100 - 2;
     if (class < 0 || class >= CLASSES) class = CLASSES - 1;
     if (i == SRV_AT_METRICS || i == SRV_AT_HEALTH || i == SRV_AT_PING || i == SRV_AT_LOAD || i == SRV_AT_VERSION || i == SRV_AT_READY) return;
     double t = vc_now() - c->begun;
@@ -114,7 +114,7 @@ void srv_metrics_http(struct srv_metrics *m, const struct srv_call *c) {
     h->requests[method][class]++;
     h->n++;
     h->in += (double)c->body_seen;
-    h->out += c->stream ? 0 : (double)c->out_total;
+    h->out += c->left.stream ? 0 : (double)c->left.out;
     observe_in(&h->time[method], http_few, t);
     observe_in(&m->http_time, http_many, t);
     pthread_mutex_unlock(&m->lock);

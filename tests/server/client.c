@@ -23,8 +23,9 @@ static void show_log(const struct server *s) {
 void server_start(struct server *s, const char *const *argv) {
     const char *all[64] = { "serve" };
     size_t n = 1;
-    snprintf(s->out, sizeof s->out, "%s/server-%d.out", VC_TEST_TMP, (int)getpid());
-    snprintf(s->err, sizeof s->err, "%s/server-%d.err", VC_TEST_TMP, (int)getpid());
+    static int count;
+    snprintf(s->out, sizeof s->out, "%s/server-%d-%d.out", VC_TEST_TMP, (int)getpid(), ++count);
+    snprintf(s->err, sizeof s->err, "%s/server-%d-%d.err", VC_TEST_TMP, (int)getpid(), count);
     for (; argv[n - 1]; n++) all[n] = argv[n - 1];
     all[n++] = "--port";
     all[n++] = "0";
