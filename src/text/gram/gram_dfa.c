@@ -56,14 +56,14 @@ static bool settle(struct dfa *d, uint32_t *out) {
         for (uint32_t k = d->at[s]; k < d->at[s + 1] && !bytes; k++) bytes = d->a->edges[d->list[k]].kind == NE_BYTE;
         if (bytes) d->work[n++] = s;
     }
-    qsort(d->work, n, sizeof *d->work, by_value);
+    if (n) qsort(d->work, n, sizeof *d->work, by_value);
     uint32_t hash = n;
     for (uint32_t i = 0; i < n; i++) hash = (uint32_t)vc_mix64((uint64_t)hash << 32 | d->work[i]);
     if (d->n_states * 2 >= d->cap_table && !table_grow(d)) return false;
     size_t at = hash & (d->cap_table - 1);
     for (; d->table[at]; at = (at + 1) & (d->cap_table - 1)) {
         const struct dstate *x = &d->states[d->table[at] - 1];
-        if (x->hash == hash && x->n == n && !memcmp(d->sets + x->off, d->work, n * sizeof *d->work)) {
+        if (x->hash == hash && x->n == n && (n == 0 || !memcmp(d->sets + x->off, d->work, n * sizeof *d->work))) {
             *out = d->table[at] - 1;
             return true;
         }
@@ -96,7 +96,8 @@ static bool edges_by_state(struct dfa *d) {
     return true;
 }
 
-bool vc_dfa_init(struct dfa *d, struct vc_gram *g, const struct nfa *a, uint32_t start, uint32_t final, uint32_t *first) {
+bool vc_dfa_init(struct dfa *d, struct vc_gram *g, const struct nfa *a, uint32_t start, uint32_t final,
+                 uint32_t *first) {
     *d = (struct dfa){ .g = g, .a = a, .final = final };
     if (!edges_by_state(d)) return false;
     uint32_t dead;
