@@ -11,21 +11,11 @@ struct range { uint32_t first, last; };
 struct later { char cat[3]; uint32_t first, last; };
 static const struct later later[] = {
 #define LATER(c, a, b) { #c, a, b },
-#define PUNCT(a, b)
-#define MN(a, b)
 #include "text/tok/tok_unicode.def"
-#undef LATER
-#undef PUNCT
-#undef MN
 };
-static const struct range punct_later[] = {
-#define LATER(c, a, b)
+static const struct range punct[] = {
 #define PUNCT(a, b) { a, b },
-#define MN(a, b)
 #include "text/tok/tok_unicode.def"
-#undef LATER
-#undef PUNCT
-#undef MN
 };
 
 /* The category of Unicode 16, whatever the library's version is. */
@@ -65,13 +55,27 @@ bool vc_chr_numeric(uint32_t cp) {
     return c == UTF8PROC_CATEGORY_ND || c == UTF8PROC_CATEGORY_NL || c == UTF8PROC_CATEGORY_NO;
 }
 
+static bool in_ranges(uint32_t cp, const struct range *r, size_t n) {
+    size_t a = 0, b = n;
+    while (a < b) {
+        size_t m = (a + b) / 2;
+        if (cp > r[m].last) a = m + 1;
+        else b = m;
+    }
+    return a < n && cp >= r[a].first;
+}
+
 bool vc_chr_punct(uint32_t cp) {
     if (cp < 0x80) return (cp >= 33 && cp <= 47) || (cp >= 58 && cp <= 64) || (cp >= 91 && cp <= 96) || (cp >= 123 && cp <= 126);
-    for (size_t i = 0; i < VC_ARRAY_LEN(punct_later); i++) {
-        if (cp >= punct_later[i].first && cp <= punct_later[i].last) return false;
-    }
-    utf8proc_category_t c = utf8proc_category((utf8proc_int32_t)cp);
-    return (c >= UTF8PROC_CATEGORY_PC && c <= UTF8PROC_CATEGORY_PO) || cp == 0x166D || cp == 0x111C9;    /* P* in Unicode 9 */
+    return in_ranges(cp, punct, VC_ARRAY_LEN(punct));
+}
+
+bool vc_chr_undivided(uint32_t cp) {
+    static const struct range r[] = {
+#define UNDIVIDED(a, b) { a, b },
+#include "text/tok/tok_unicode.def"
+    };
+    return cp >= 0x32FF && in_ranges(cp, r, VC_ARRAY_LEN(r));
 }
 
 bool vc_chr_mark(uint32_t cp) {

@@ -10,7 +10,8 @@
 
 bool vc_chr_space(uint32_t cp);        /* White_Space */
 bool vc_chr_numeric(uint32_t cp);      /* Nd, Nl, No */
-bool vc_chr_punct(uint32_t cp);        /* P* of Unicode 9, as the tokenizers crate, and the ASCII signs $+<=>^`|~ */
+bool vc_chr_punct(uint32_t cp);        /* P* of an old Unicode, as the tokenizers crate, and the ASCII signs $+<=>^`|~ */
+bool vc_chr_undivided(uint32_t cp);    /* has a decomposition that the tokenizers crate does not know */
 bool vc_chr_word(uint32_t cp);         /* \w of UTS #18, as Rust's regex crate: Alphabetic, M, Nd, Pc, Join_Control */
 bool vc_chr_mark(uint32_t cp);         /* M* */
 bool vc_chr_control(uint32_t cp);      /* Cc, Cf, Co, Cs */

@@ -36,7 +36,8 @@ static int ccc(uint32_t cp) { return cp < 0x300 ? 0 : utf8proc_get_property((utf
 static uint32_t compose(uint32_t a, uint32_t b) {
     if (b < 0x300) return 0;
     utf8proc_int32_t p[2] = { (utf8proc_int32_t)a, (utf8proc_int32_t)b };
-    return utf8proc_normalize_utf32(p, 2, UTF8PROC_COMPOSE | UTF8PROC_STABLE) == 1 ? (uint32_t)p[0] : 0;
+    bool one = utf8proc_normalize_utf32(p, 2, UTF8PROC_COMPOSE | UTF8PROC_STABLE) == 1;
+    return one && !vc_chr_undivided((uint32_t)p[0]) ? (uint32_t)p[0] : 0;
 }
 
 static bool decompose(struct vc_tok_scratch *s, const struct vc_tok_view *v, bool compat, size_t *n) {
@@ -46,7 +47,7 @@ static bool decompose(struct vc_tok_scratch *s, const struct vc_tok_view *v, boo
         i += vc_chr_at(v->p + i, &cp);
         utf8proc_int32_t d[32] = { (utf8proc_int32_t)cp };
         int boundary = 0, opt = UTF8PROC_DECOMPOSE | (compat ? UTF8PROC_COMPAT : 0);
-        utf8proc_ssize_t k = cp < 0xA0 ? 1 : utf8proc_decompose_char((utf8proc_int32_t)cp, d, 32, (utf8proc_option_t)opt, &boundary);
+        utf8proc_ssize_t k = cp < 0xA0 || vc_chr_undivided(cp) ? 1 : utf8proc_decompose_char((utf8proc_int32_t)cp, d, 32, (utf8proc_option_t)opt, &boundary);
         if (k < 1 || k > 32) { k = 1; d[0] = (utf8proc_int32_t)cp; }
         for (utf8proc_ssize_t j = 0; j < k; j++) {
             int class = ccc((uint32_t)d[j]);

@@ -38,13 +38,8 @@ bool vc_chr_han(uint32_t cp) {
 
 static bool nonspacing(uint32_t cp) {
     static const struct range r[] = {
-#define LATER(c, a, b)
-#define PUNCT(a, b)
 #define MN(a, b) { a, b },
 #include "text/tok/tok_unicode.def"
-#undef LATER
-#undef PUNCT
-#undef MN
     };
     return cp >= 0x300 && in(cp, r, VC_ARRAY_LEN(r));
 }
