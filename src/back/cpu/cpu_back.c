@@ -119,6 +119,14 @@ static void log_reference(const struct vc_contract *c) {
     vc_buf_free(&slots);
 }
 
+/* Last number of rows from m on for which `row` stays the choice: a row before it in the table may begin inside its range. */
+static uint32_t range_end(const struct cpu_dev *c, const struct vc_dev_kernel *k, const struct vc_dims *dims, const struct vc_kernel *row, uint32_t m) {
+    uint32_t hi = row->m_hi;
+    for (const struct vc_kernel *b = vc_cpu_kernels; b != row; b++)
+        if (b->tier <= c->tier && b->m_lo > m && b->m_lo <= hi && vc_kernel_covers(b, &k->contract, dims)) hi = b->m_lo - 1;
+    return hi;
+}
+
 /* Splits 1 … max_rows into ranges with the same kernel. */
 static vc_status choose(struct cpu_dev *c, struct vc_dev_kernel *k, const struct vc_dims *dims, vc_err *err) {
     int logged = 0;
@@ -128,7 +136,7 @@ static vc_status choose(struct cpu_dev *c, struct vc_dev_kernel *k, const struct
             return vc_fail(err, VC_E_UNSUPPORTED, "--strict-kernels: no kernel computes %s (%s) in %s x %s -> %s", vc_op_info(k->contract.op)->name,
                            vc_arith_info(k->contract.core)->name, vc_dtype_name(dims->in0), vc_dtype_name(dims->weight), vc_dtype_name(dims->out0));
         if (!row && !logged++) log_reference(&k->contract);
-        uint32_t hi = row ? row->m_hi : m;
+        uint32_t hi = row ? range_end(c, k, dims, row, m) : m;
         if (k->n && k->range[k->n - 1].k == row) k->range[k->n - 1].m_hi = hi;
         else if (k->n < MAX_RANGES) k->range[k->n++] = (struct range){ hi, row };
         else return vc_fail(err, VC_E_UNSUPPORTED, "%s: more than %d row regimes", vc_op_info(k->contract.op)->name, MAX_RANGES);
