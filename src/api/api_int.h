@@ -56,6 +56,7 @@ struct api_choice {
     struct vc_detok detok;
     struct api_constraint constraint;
     struct vc_parser *parser;              /* owned; NULL: text is content */
+    struct api_output *spare;              /* owned: tells the end when memory runs out */
     struct vc_buf text;                    /* not sent yet, after `keep` bytes that were */
     size_t keep;
     uint64_t seed;

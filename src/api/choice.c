@@ -68,18 +68,20 @@ static bool add_token_text(struct vc_model *m, struct api_choice *c, const struc
     return false;
 }
 
-static void fill_logprobs(struct api_output *o, const struct api_choice *c, const struct vc_engine_event *e) {
-    if (e->logprobs && copy_logprobs(&o->logprobs, &o->cap_logprobs, e->logprobs, e->num_logprobs)) {
+/* False when memory is short. */
+static bool fill_logprobs(struct api_output *o, const struct api_choice *c, const struct vc_engine_event *e) {
+    if (e->logprobs) {
+        if (!copy_logprobs(&o->logprobs, &o->cap_logprobs, e->logprobs, e->num_logprobs)) return false;
         o->o.logprobs = o->logprobs;
         o->o.num_logprobs = e->num_logprobs;
     }
     if (e->prompt_logprobs && c->index == 0) {
         uint32_t per = (uint32_t)c->request->sampling->prompt_logprobs + 1;
-        if (copy_logprobs(&o->prompt_logprobs, &o->cap_prompt_logprobs, e->prompt_logprobs, per * c->request->num_prompt)) {
-            o->o.prompt_logprobs = o->prompt_logprobs;
-            o->o.num_prompt_logprobs = per;
-        }
+        if (!copy_logprobs(&o->prompt_logprobs, &o->cap_prompt_logprobs, e->prompt_logprobs, per * c->request->num_prompt)) return false;
+        o->o.prompt_logprobs = o->prompt_logprobs;
+        o->o.num_prompt_logprobs = per;
     }
+    return true;
 }
 
 /* The choice is over; its request goes with the last one. */
@@ -96,9 +98,10 @@ void api_event(void *ctx, const struct vc_engine_event *e) {
     struct api_request *r = c->request;
     struct api_output *o = api_output_take(m);
     enum vc_finish finish = e->finish;
-    if (!o) {                                                   /* out of memory: this delta is lost, but never the end of a choice */
-        if (finish != VC_FINISH_NONE) end_choice(m, c);
-        return;
+    bool short_of_memory = !o;
+    if (!o) {                                                   /* the choice ends here: a lost delta would be a wrong answer */
+        o = c->spare;
+        c->spare = NULL;
     }
     o->o.request_id = r->id;
     o->o.index = c->index;
@@ -117,10 +120,15 @@ void api_event(void *ctx, const struct vc_engine_event *e) {
             if (finish == VC_FINISH_NONE) vc_engine_stop_soon(c->seq);
             finish = VC_FINISH_STOP;
         }
-        fill_logprobs(o, c, e);
+        if (!fill_logprobs(o, c, e)) short_of_memory = true;
     } else if (finish != VC_FINISH_NONE && m->tokenizer) {
         vc_err err = VC_ERR_INIT;
         vc_detok_finish(&c->detok, &c->text, &err);
+    }
+    if (short_of_memory && finish != VC_FINISH_ERROR) {
+        if (finish == VC_FINISH_NONE) vc_engine_stop_soon(c->seq);
+        finish = VC_FINISH_ERROR;
+        vc_fail(&o->o.error, VC_E_NOMEM, "out of memory for an output");
     }
     send_text(c, o, finish != VC_FINISH_NONE);
     o->o.finish_reason = vc_finish_name(finish);

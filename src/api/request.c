@@ -34,6 +34,7 @@ void api_request_free(struct api_request *r) {
         vc_parser_del(r->choice[i].parser);
         vc_detok_free(&r->choice[i].detok);
         vc_buf_free(&r->choice[i].text);
+        if (r->choice[i].spare) vc_output_free(&r->choice[i].spare->o);
     }
     vc_sampling_del(r->sampling);
     vc_grammar_unref(r->grammar);
@@ -72,7 +73,8 @@ static vc_status init_choices(struct vc_model *m, struct api_request *r, vc_err 
         struct api_choice *c = &r->choice[i];
         c->request = r;
         c->index = i;
-        if (!vc_buf_reserve(&c->text, 4096)) return vc_fail(err, VC_E_NOMEM, "out of memory for a request");
+        c->spare = api_output_take(m);
+        if (!c->spare || !vc_buf_reserve(&c->text, 4096)) return vc_fail(err, VC_E_NOMEM, "out of memory for a request");
         if (m->tokenizer) vc_detok_init(&c->detok, m->tokenizer, s->skip_special_tokens && !c->parser);      /* markers may be special */
         if (r->grammar) VC_TRY(api_constraint_init(&c->constraint, m, r->grammar, c->parser && vc_parser_in_reasoning(c->parser), err));
     }

@@ -29,7 +29,7 @@ vc_status vc_tok_regex_new(struct vc_tok_regex **out, const char *pattern, size_
         char msg[160], shown[400];
         pcre2_get_error_message(code, (PCRE2_UCHAR *)msg, sizeof msg);
         vc_printable(shown, sizeof shown, pattern, n);
-        s = vc_fail(err, code == PCRE2_ERROR_NOMEMORY ? VC_E_NOMEM : VC_E_UNSUPPORTED, "regex \"%s\": %s (at offset %zu of its rewritten form)", shown, msg,
+        s = vc_fail(err, code == PCRE2_ERROR_HEAP_FAILED ? VC_E_NOMEM : VC_E_UNSUPPORTED, "regex \"%s\": %s (at offset %zu of its rewritten form)", shown, msg,
                     (size_t)at);
         vc_buf_free(&b);
         return s;

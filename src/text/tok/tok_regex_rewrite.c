@@ -130,6 +130,7 @@ static vc_status class_property(struct rewrite *r, struct operand *o) {
     vc_status s = property(r, &b, &negated);
     if (s == VC_OK && negated) other(o, "[^", b.p ? b.p : "", "]");
     else if (s == VC_OK) vc_buf_add(&o->items, b.p ? b.p : "", b.n);
+    r->out->failed |= b.failed;
     vc_buf_free(&b);
     return s;
 }
@@ -174,6 +175,7 @@ static vc_status class_item(struct rewrite *r, struct operand *o, int depth) {
         struct vc_buf sub = { 0 };
         vc_status s = char_class(r, &sub, depth + 1);
         if (s == VC_OK && sub.n) other(o, "", sub.p, "");
+        r->out->failed |= sub.failed;
         vc_buf_free(&sub);
         return s;
     }
@@ -235,8 +237,11 @@ static vc_status char_class(struct rewrite *r, struct vc_buf *b, int depth) {
         operand_put(b, &o);
         vc_buf_adds(b, negated ? ")(?s:.))" : ")");
     }
+    r->out->failed |= o.items.failed;
     vc_buf_free(&o.items);
+    r->out->failed |= o.others.failed;
     vc_buf_free(&o.others);
+    r->out->failed |= ands.failed;
     vc_buf_free(&ands);
     return s;
 }
@@ -249,6 +254,7 @@ static vc_status escape(struct rewrite *r) {
         bool negated;
         vc_status s = property(r, &b, &negated);
         if (s == VC_OK) vc_buf_printf(r->out, "[%s%s]", negated ? "^" : "", b.p ? b.p : "");
+        r->out->failed |= b.failed;
         vc_buf_free(&b);
         return s;
     }
@@ -297,6 +303,7 @@ static void interval(struct rewrite *r, bool *is) {
         r->out->n = r->atom;
         vc_buf_adds(r->out, "(?:");
         vc_buf_add(r->out, atom.p ? atom.p : "", atom.n);
+        r->out->failed |= atom.failed;
         vc_buf_free(&atom);
     }
     vc_buf_addc(r->out, '{');
