@@ -141,6 +141,12 @@ static void bytes(void **state) {
     for (int i = 0; i < 4096; i++) vc_buf_addc(&b, (char)(i * 37 ^ i >> 3));
     vc_buf_adds(&b, "<tool_call>{\"name\": \"f\xff\", \"arguments\": {\"a\": \"\xc3\"}}</tool_call>");
     run_tools(b.p, b.n);
+    /* a word that grows too long within a code point, in a call that was already sent */
+    b.n = 0;
+    vc_buf_adds(&b, "[f(a=");
+    for (int i = 0; i < 400; i++) vc_buf_adds(&b, "\xef\xbf\xbd");
+    vc_buf_adds(&b, " tail");
+    run_tools(b.p, b.n);
     b.n = 0;
     vc_buf_add(&b, "a\0b<tool_call>\0{\"name\": \"f\"}\xe2\x82", 31);
     run_tools(b.p, b.n);

@@ -193,7 +193,7 @@ static enum vc_pb token_byte(struct vc_parser *p, char c) {
     bool hex = p->args.n > 1 && (p->args.p[1] | 32) == 'x';
     bool exponent = b->st == P_NUMBER && (c == '+' || c == '-') && (last == 'e' || last == 'E') && !hex;
     if (is_name(c) || (b->st == P_NUMBER && c == '.') || exponent) {
-        if (p->args.n == VC_PP_MAX_NAME) return VC_PB_FAIL;
+        if (p->args.n >= VC_PP_MAX_NAME) return VC_PB_FAIL;
         vc_buf_addc(&p->args, c);
         return VC_PB_MORE;
     }

@@ -178,6 +178,7 @@ struct vc_parser {
     bool raw_on, hold, second, sure;    /* sure: calls of a VC_TD_HOLD format are final */
     bool closed;                        /* no further section is read */
     bool seen;                          /* a section began */
+    bool skip_cut;                      /* the rest of a code point whose beginning a failed call took is left out */
     bool bad_list;                      /* a second list showed that the first is content */
     bool any_saved;                     /* content_any and ws when the held section began */
     struct vc_buf ws_saved;

@@ -66,6 +66,7 @@ static void fail(struct vc_parser *p) {
         raw_is_text(p);
         return;
     }
+    p->skip_cut = true;
     vc_pp_end(p, false);
     if (p->whole && t->bad == VC_BAD_ALL) p->bad_all = true;
     if (p->whole && t->bad == VC_BAD_DROP) vc_pp_truncate(p, p->mark_section);

@@ -8,6 +8,13 @@
 
 void vc_pp_feed(struct vc_parser *p, const char *s, size_t n) {
     while (n && !p->failed) {
+        if (p->skip_cut) {
+            p->skip_cut = ((unsigned char)*s & 0xC0) == 0x80;
+            if (p->skip_cut && p->all_on) vc_buf_addc(&p->all, *s);
+            s += p->skip_cut;
+            n -= p->skip_cut;
+            continue;
+        }
         bool text = p->mode == VC_PM_THINK || p->mode == VC_PM_TEXT;
         size_t used = text ? vc_think_feed(p, s, n) : vc_section_feed(p, s, n);
         s += used;
