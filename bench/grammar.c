@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Structured output over a real vocabulary: bench_grammar MODEL CASES.jsonl [REPEAT]. For each spec that compiles, the time to compile it
- * (with what does not depend on the text), and the time of each mask along its accepted texts: the first time (cold caches) and again.
- * Times are those of the thread. One line of CSV per spec, then means and percentiles. The same vocabulary in the order of specs, so later ones profit from loops
- * that earlier ones had analysed, as in a server. */
+ * Structured output over a real vocabulary: bench_grammar MODEL CASES.jsonl [REPEAT]. For each spec that compiles,
+ * the time to compile it (with what does not depend on the text), and the time of each mask along its accepted texts:
+ * the first time (cold caches) and again. Times are those of the thread. One line of CSV per spec, then means and
+ * percentiles. The same vocabulary in the order of specs, so later ones profit from loops that earlier ones had
+ * analysed, as in a server. */
 #include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -33,8 +34,9 @@ static void print(const char *what, struct times *t, const char *unit) {
     if (!t->n) return;
     qsort(t->v, t->n, sizeof *t->v, by_value);
     for (size_t i = 0; i < t->n; i++) sum += t->v[i];
-    printf("%-28s %8zu values: mean %.2f, median %.2f, p99 %.1f, p99.9 %.1f, max %.1f %s\n", what, t->n, sum / (double)t->n, t->v[t->n / 2],
-           t->v[(size_t)((double)t->n * 0.99)], t->v[(size_t)((double)t->n * 0.999)], t->v[t->n - 1], unit);
+    printf("%-28s %8zu values: mean %.2f, median %.2f, p99 %.1f, p99.9 %.1f, max %.1f %s\n", what, t->n,
+           sum / (double)t->n, t->v[t->n / 2], t->v[(size_t)((double)t->n * 0.99)],
+           t->v[(size_t)((double)t->n * 0.999)], t->v[t->n - 1], unit);
 }
 
 struct bench {
@@ -80,11 +82,13 @@ static void one(struct bench *b, const json_t *c) {
     const char *id = json_string_value(json_object_get(c, "id")), *kind = json_string_value(json_object_get(c, "kind"));
     const json_t *spec = json_object_get(c, "spec"), *accept = json_object_get(c, "accept");
     if (!spec || json_is_null(spec)) return;
-    char *s = json_is_string(spec) && strcmp(kind, "json_schema") ? strdup(json_string_value(spec)) : json_dumps(spec, JSON_ENCODE_ANY);
+    char *s = json_is_string(spec) && strcmp(kind, "json_schema") ? strdup(json_string_value(spec))
+                                                                  : json_dumps(spec, JSON_ENCODE_ANY);
     struct vc_grammar *g = NULL;
     vc_err err = VC_ERR_INIT;
     uint64_t t0 = cpu_ns();
-    vc_status st = vc_grammar_compile(&g, (enum vc_grammar_kind)vc_grammar_kind_of(kind), s, strlen(s), NULL, NULL, &err);
+    vc_status st =
+        vc_grammar_compile(&g, (enum vc_grammar_kind)vc_grammar_kind_of(kind), s, strlen(s), NULL, NULL, &err);
     double compile = us_since(t0);
     if (st == VC_OK) st = vc_grammar_prepare(g, b->v, &err);
     double both = us_since(t0);

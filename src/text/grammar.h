@@ -42,7 +42,7 @@ struct vc_gram_limits {
 
 enum { VC_GRAMMAR_WS_DEFAULT = -2, VC_GRAMMAR_WS_ANY = -1, VC_GRAMMAR_WS_COMPACT = 0 };
 struct vc_grammar_options {
-    int whitespace;                /* JSON: characters of white space at one place: DEFAULT (32), ANY, COMPACT, or a number */
+    int whitespace; /* JSON: characters of white space at one place: DEFAULT (32), ANY, COMPACT, or a number */
     struct vc_gram_limits limits;
 };
 
@@ -52,16 +52,17 @@ struct vc_grammar_where {
     char path[512];          /* JSON pointer of the schema, cut to fit */
 };
 
-/* Compiles a spec; spec[0 … n) is not kept. opt and where may be NULL (all defaults). VC_E_INVALID: not a spec of that
- * kind, or nothing can match, or a budget; VC_E_UNSUPPORTED: valid, but not enforceable here. Both name the place. */
+/* Compiles a spec; spec[0 … n) is not kept. opt and where may be NULL (all defaults). VC_E_INVALID: not a spec of
+ * that kind, or nothing can match, or a budget; VC_E_UNSUPPORTED: valid, but not enforceable here. Both name the
+ * place. */
 vc_status vc_grammar_compile(struct vc_grammar **out, enum vc_grammar_kind kind, const char *spec, size_t n,
                              const struct vc_grammar_options *opt, struct vc_grammar_where *where, vc_err *err);
 struct vc_grammar *vc_grammar_ref(struct vc_grammar *g);
 void vc_grammar_unref(struct vc_grammar *g);             /* NULL is allowed; from any thread */
 
 /* The vocabulary as a trie of bytes, made once per model. t is needed only during the call; eos ids are copied. */
-vc_status vc_grammar_tokens(struct vc_grammar_vocab **out, const struct vc_tokenizer *t, const int32_t *eos, size_t n_eos,
-                            vc_err *err);
+vc_status vc_grammar_tokens(struct vc_grammar_vocab **out, const struct vc_tokenizer *t, const int32_t *eos,
+                            size_t n_eos, vc_err *err);
 /* The same from a list: bytes[i], len[i] of id i (len 0: never allowed). */
 vc_status vc_grammar_vocab_new(struct vc_grammar_vocab **out, const char *const *bytes, const uint32_t *len, uint32_t n,
                                const int32_t *eos, size_t n_eos, vc_err *err);
@@ -78,8 +79,8 @@ vc_status vc_matcher_clone(struct vc_matcher **out, const struct vc_matcher *m, 
 void vc_matcher_del(struct vc_matcher *m);
 void vc_matcher_reset(struct vc_matcher *m);             /* back to the empty text */
 
-/* false: not allowed, and nothing has changed. An end-of-sequence id is taken iff the text is accepted; afterwards the matcher
- * is done and takes nothing more. A token or a call of accept_bytes is one step for rollback. */
+/* false: not allowed, and nothing has changed. An end-of-sequence id is taken iff the text is accepted; afterwards
+ * the matcher is done and takes nothing more. A token or a call of accept_bytes is one step for rollback. */
 bool vc_matcher_accept_token(struct vc_matcher *m, int32_t id);
 bool vc_matcher_accept_bytes(struct vc_matcher *m, const char *p, size_t n);
 /* How many of the bytes could be taken; changes nothing. */
@@ -90,7 +91,8 @@ bool vc_matcher_accepting(const struct vc_matcher *m);   /* the text so far is a
 bool vc_matcher_done(const struct vc_matcher *m);        /* an end-of-sequence id was taken, or the text can't go on */
 /* Bit i%32 of word i/32 is set iff id i may come next. Writes vc_grammar_mask_words words. */
 vc_status vc_matcher_mask(struct vc_matcher *m, uint32_t *bits, vc_err *err);
-/* Jump-forward: bytes that must come next whatever is chosen; at most cap are written. 0 where the text may end or fork. */
+/* Jump-forward: bytes that must come next whatever is chosen; at most cap are written. 0 where the text may end or
+ * fork. */
 size_t vc_matcher_forced(struct vc_matcher *m, char *dst, size_t cap);
 /* The only id of the mask, or -1 when it has none or several. */
 vc_status vc_matcher_forced_token(struct vc_matcher *m, int32_t *id, vc_err *err);

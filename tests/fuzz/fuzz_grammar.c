@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Any bytes as a grammar and a text for it: the kind (first byte), the spec up to a byte 0xFF, the text. Compiled and run under small
- * budgets over a small vocabulary. Refusals say why; a mask tells exactly which tokens are then taken. */
+ * Any bytes as a grammar and a text for it: the kind (first byte), the spec up to a byte 0xFF, the text. Compiled and
+ * run under small budgets over a small vocabulary. Refusals say why; a mask tells exactly which tokens are then
+ * taken. */
 #include <string.h>
 
 #include "fuzz/fuzz.h"
 #include "text/grammar.h"
 
-static const char *const words[] = { "a", "b", "\"", "\":", "{", "}", ",", " ", "\\", "true", "1", "[", "]", "ab", "\xC3", "\xA9", "{\"", "\n", "-", "" };
+static const char *const words[] = { "a", "b", "\"", "\":", "{",    "}",    ",",   " ",  "\\", "true",
+                                     "1", "[", "]",  "ab",  "\xC3", "\xA9", "{\"", "\n", "-",  "" };
 enum { WORDS = sizeof words / sizeof *words };
 
 static struct vc_grammar_vocab *vocabulary(void) {
@@ -40,13 +42,16 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n) {
     if (n < 1 || n > 65536) return 0;
     const uint8_t *end = memchr(data + 1, 0xFF, n - 1);
     size_t spec = end ? (size_t)(end - data) - 1 : n - 1;
-    struct vc_grammar_options opt = { .whitespace = data[0] & 8 ? VC_GRAMMAR_WS_ANY : 2,
-                                      .limits = { .nodes = 50000, .states = 20000, .memory_bytes = 8u << 20, .time_ms = 500, .items = 1000 } };
+    struct vc_grammar_options opt = {
+        .whitespace = data[0] & 8 ? VC_GRAMMAR_WS_ANY : 2,
+        .limits = { .nodes = 50000, .states = 20000, .memory_bytes = 8u << 20, .time_ms = 500, .items = 1000 }
+    };
     struct vc_grammar *g = NULL;
     struct vc_grammar_where where;
     struct vc_matcher *m = NULL;
     vc_err err = VC_ERR_INIT;
-    if (vc_grammar_compile(&g, (enum vc_grammar_kind)((data[0] & 7) % 6), (const char *)data + 1, spec, &opt, &where, &err) != VC_OK) {
+    if (vc_grammar_compile(&g, (enum vc_grammar_kind)((data[0] & 7) % 6), (const char *)data + 1, spec, &opt, &where,
+                           &err) != VC_OK) {
         FUZZ_CHECK(!g && err.text[0]);
         return 0;
     }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Runs fuzz_grammar over the specs of goldens/structured, each with its first accepted text: as they are, cut, and with bytes changed from
- * a fixed seed; then over what the fuzzer found before (corpus/grammar.hex, one input a line). */
+ * Runs fuzz_grammar over the specs of goldens/structured, each with its first accepted text: as they are, cut, and
+ * with bytes changed from a fixed seed; then over what the fuzzer found before (corpus/grammar.hex, one input a
+ * line). */
 #include "test.h"
 
 #include <jansson.h>

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The regex, grammar and choice rows of goldens/structured/cases.jsonl: every verdict, and errors where errors belong. */
+ * The regex, grammar and choice rows of goldens/structured/cases.jsonl: every verdict, and errors where errors
+ * belong. */
 #include "test.h"
 
 #include <jansson.h>
@@ -23,7 +24,8 @@ static void strings(const char *id, struct vc_grammar *g, const json_t *list, bo
         /* The same byte by byte, and every prefix of an accepted text must be one that can go on. */
         vc_matcher_reset(m);
         bool slow = true;
-        for (size_t k = 0; slow && k < json_string_length(s); k++) slow = vc_matcher_accept_bytes(m, json_string_value(s) + k, 1);
+        for (size_t k = 0; slow && k < json_string_length(s); k++)
+            slow = vc_matcher_accept_bytes(m, json_string_value(s) + k, 1);
         slow = slow && vc_matcher_accepting(m);
         if (ok != want || slow != want) wrong(id, want ? "not accepted" : "accepted", json_string_value(s));
         vc_matcher_del(m);

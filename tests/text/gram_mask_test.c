@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Masks against brute force: on states of random walks a token must be allowed iff each of its bytes can be taken, one after the
- * other (whether a config can come to an end is gram_random_test's business). Made-up vocabulary, and those of real models. */
+ * Masks against brute force: on states of random walks a token must be allowed iff each of its bytes can be taken,
+ * one after the other (whether a config can come to an end is gram_random_test's business). Made-up vocabulary, and
+ * those of real models. */
 #include "test.h"
 
 #include "base/rng.h"
@@ -10,21 +11,24 @@
 enum { STATES = 300 };      /* per vocabulary of a real model */
 
 struct spec { enum vc_grammar_kind kind; const char *text; };
-#define JSON_RULES                                                                                                              \
-    "value ::= object | array | string | number | \"true\" | \"false\" | \"null\"\n"                                            \
-    "object ::= \"{\" ws (string ws \":\" ws value ws (\",\" ws string ws \":\" ws value ws)*)? \"}\"\n"                        \
-    "array ::= \"[\" ws (value ws (\",\" ws value ws)*)? \"]\"\n"                                                               \
-    "string ::= \"\\\"\" ([^\"\\\\\\x00-\\x1f] | \"\\\\\" ([\"\\\\/bfnrt] | \"u\" [0-9a-fA-F]{4}))* \"\\\"\"\n"                 \
-    "number ::= \"-\"? (\"0\" | [1-9] [0-9]*) (\".\" [0-9]+)? ([eE] [+-]? [0-9]+)?\n"                                           \
+#define JSON_RULES                                                                                                   \
+    "value ::= object | array | string | number | \"true\" | \"false\" | \"null\"\n"                                 \
+    "object ::= \"{\" ws (string ws \":\" ws value ws (\",\" ws string ws \":\" ws value ws)*)? \"}\"\n"             \
+    "array ::= \"[\" ws (value ws (\",\" ws value ws)*)? \"]\"\n"                                                    \
+    "string ::= \"\\\"\" ([^\"\\\\\\x00-\\x1f] | \"\\\\\" ([\"\\\\/bfnrt] | \"u\" [0-9a-fA-F]{4}))* \"\\\"\"\n"      \
+    "number ::= \"-\"? (\"0\" | [1-9] [0-9]*) (\".\" [0-9]+)? ([eE] [+-]? [0-9]+)?\n"                                \
     "ws ::= [ \\t\\n\\r]{0,32}\n"
 static const struct spec specs[] = {
     { VC_GRAMMAR_EBNF, "root ::= value\n" JSON_RULES },
-    { VC_GRAMMAR_EBNF, "root ::= \"{\" ws \"\\\"name\\\"\" ws \":\" ws string ws \",\" ws \"\\\"tags\\\":\" array \"}\"\n" JSON_RULES },
-    { VC_GRAMMAR_EBNF, "root ::= \"[\" (short \",\"){2,40} \"]\"\nshort ::= \"\\\"\" [^\"\\\\\\x00-\\x1f]{3,9} \"\\\"\"" },
+    { VC_GRAMMAR_EBNF, "root ::= \"{\" ws \"\\\"name\\\"\" ws \":\" ws string ws \",\" ws \"\\\"tags\\\":\" array "
+                       "\"}\"\n" JSON_RULES },
+    { VC_GRAMMAR_EBNF,
+      "root ::= \"[\" (short \",\"){2,40} \"]\"\nshort ::= \"\\\"\" [^\"\\\\\\x00-\\x1f]{3,9} \"\\\"\"" },
     { VC_GRAMMAR_EBNF, "root ::= \"\\\"\" [^\"\\\\\\x00-\\x1f]{1000,65536} \"\\\"\"" },
     { VC_GRAMMAR_EBNF, "root ::= \"\\\"\" [^\"\\\\\\x00-\\x1f]{0,20} \"\\\"\" [ a-z]{2,5} \"!\"" },
     { VC_GRAMMAR_EBNF, "root ::= \"<\" [^<>]* (\"<b>\" root \"</b>\" [^<>]*)* \">\"" },
-    { VC_GRAMMAR_EBNF, "root ::= expr\nexpr ::= expr (\"+\" | \"-\") term | term\nterm ::= [0-9]+ | \"(\" expr \")\" | [a-z] [a-z0-9]{0,30}" },
+    { VC_GRAMMAR_EBNF, "root ::= expr\nexpr ::= expr (\"+\" | \"-\") term | term\nterm ::= [0-9]+ | \"(\" expr \")\" "
+                       "| [a-z] [a-z0-9]{0,30}" },
     { VC_GRAMMAR_EBNF, "root ::= ([a-z]{2,12} \" \"){3,9} [A-Z]{1,12} | [a-z ]{4,30} \".\"" },
     { VC_GRAMMAR_REGEX, "[a-zA-Z0-9_.]{1,64}@[a-z0-9]+(\\.[a-z]{2,10}){1,3}" },
     { VC_GRAMMAR_REGEX, "(.|\\n)*end" },
@@ -57,7 +61,8 @@ static unsigned state_equal(struct vc_matcher *m, const struct spec *s, uint32_t
         if ((bits[id / 32] >> id % 32 & 1) != want) {
             char text[64];
             printf("%s: after %zu steps id %u (\"%s\") is %s\n", s->text, m->n - 1, id,
-                   vc_printable(text, sizeof text, v->blob + v->off[id], v->off[id + 1] - v->off[id]), want ? "missing" : "allowed");
+                   vc_printable(text, sizeof text, v->blob + v->off[id], v->off[id + 1] - v->off[id]),
+                   want ? "missing" : "allowed");
             fail();
         }
         if (want && vc_rng_below(rng, ++allowed) == 0) *pick = (int32_t)id;
@@ -71,7 +76,8 @@ static void walks(struct vc_grammar_vocab *v, const struct spec *s, unsigned sta
     struct vc_grammar *g = NULL;
     struct vc_matcher *m = NULL;
     vc_err err = VC_ERR_INIT;
-    if (vc_grammar_compile(&g, s->kind, s->text, strlen(s->text), NULL, NULL, &err) != VC_OK) fail_msg("%s: %s", s->text, err.text);
+    if (vc_grammar_compile(&g, s->kind, s->text, strlen(s->text), NULL, NULL, &err) != VC_OK)
+        fail_msg("%s: %s", s->text, err.text);
     assert_int_equal(vc_matcher_new(&m, g, v, &err), VC_OK);
     uint32_t *bits = malloc((vc_grammar_mask_words(v) + 1) * sizeof *bits);
     uint64_t rng = seed;
@@ -94,8 +100,10 @@ static void walks(struct vc_grammar_vocab *v, const struct spec *s, unsigned sta
 
 static void all_specs(struct vc_grammar_vocab *v, unsigned states, const char *name) {
     n_states = n_allowed = 0;
-    for (size_t i = 0; i < VC_ARRAY_LEN(specs); i++) walks(v, &specs[i], states / (unsigned)VC_ARRAY_LEN(specs) + 1, i + 1);
-    printf("%s: %u states of %zu grammars equal, %u ids allowed in the mean\n", name, n_states, VC_ARRAY_LEN(specs), n_allowed / n_states);
+    for (size_t i = 0; i < VC_ARRAY_LEN(specs); i++)
+        walks(v, &specs[i], states / (unsigned)VC_ARRAY_LEN(specs) + 1, i + 1);
+    printf("%s: %u states of %zu grammars equal, %u ids allowed in the mean\n", name, n_states, VC_ARRAY_LEN(specs),
+           n_allowed / n_states);
 }
 
 /* Single bytes, runs, pieces of JSON and words, cut characters, double entries. */
@@ -107,8 +115,41 @@ static void made_up(void **state) {
     const char *bytes[N];
     uint64_t rng = 5;
     for (unsigned i = 0; i < N; i++) {
-        static const char *const parts[] = { "\"", "\",", "\":", " ", "  ", "a", "b", "the", "of", "\\", "\\\"", "\\u", "00", "{", "}", "]", "[", ",", "\n",
-                                             "\xC3\xA9", "\xE4\xB8", "\x80", "\xF0\x9F\x98\x80", "x", "1", "-", ".", "<", ">", "<b>", "Z", "!", "e", "@", "(" };
+        static const char *const parts[] = { "\"",
+                                             "\",",
+                                             "\":",
+                                             " ",
+                                             "  ",
+                                             "a",
+                                             "b",
+                                             "the",
+                                             "of",
+                                             "\\",
+                                             "\\\"",
+                                             "\\u",
+                                             "00",
+                                             "{",
+                                             "}",
+                                             "]",
+                                             "[",
+                                             ",",
+                                             "\n",
+                                             "\xC3\xA9",
+                                             "\xE4\xB8",
+                                             "\x80",
+                                             "\xF0\x9F\x98\x80",
+                                             "x",
+                                             "1",
+                                             "-",
+                                             ".",
+                                             "<",
+                                             ">",
+                                             "<b>",
+                                             "Z",
+                                             "!",
+                                             "e",
+                                             "@",
+                                             "(" };
         bytes[i] = text[i];
         if (i < 256) {
             text[i][0] = (char)i;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Random grammars against a slow recogniser that shares nothing with the automaton: for each node the set of (begin, end) pairs
- * of the text that it matches, as bit rows, to a fixed point over the rules. On every config that is reached, an accepting one must be
- * reachable (no text is begun that can't be finished), and the text that gets there must be right for the slow one too. */
+ * Random grammars against a slow recogniser that shares nothing with the automaton: for each node the set of (begin,
+ * end) pairs of the text that it matches, as bit rows, to a fixed point over the rules. On every config that is
+ * reached, an accepting one must be reachable (no text is begun that can't be finished), and the text that gets there
+ * must be right for the slow one too. */
 #include "test.h"
 
 #include "base/rng.h"
@@ -187,7 +188,8 @@ static unsigned counted(struct tree *t, bool nested) {
     struct tnode c = { .kind = K_CLASS, .n = 2, .r = { { 'a', 'a' + below(t, 3) }, { 0x4E00, 0x5E00 } } };
     c.node = vc_gram_class(t->g, c.r, 2, false);
     t->v[t->n] = c;
-    uint32_t at = t->n++, min = below(t, 2) ? below(t, 12) : 0, max = below(t, 5) ? VC_MAX(17u, min + below(t, 12)) : VC_GRAM_INF;
+    uint32_t at = t->n++, min = below(t, 2) ? below(t, 12) : 0,
+             max = below(t, 5) ? VC_MAX(17u, min + below(t, 12)) : VC_GRAM_INF;
     if (max == VC_GRAM_INF) min += 17;
     at = kid_node(t, K_REPEAT, 1, &at, min, max);
     if (!nested) return at;
@@ -288,7 +290,9 @@ static void compare(uint64_t seed, struct tree *t, unsigned root, struct vc_gram
     for (unsigned i = 0; i < 40; i++) {
         unsigned n = 0, len = i < 20 ? below(t, 6) : below(t, 34), same = below(t, 3);
         while (n < len) {
-            static const char *const parts[] = { "a", "b", "c", "a", "b", "c", "aa", "\xC3\xA9", "\xE4\xB8\x80", "\xF0\x9F\x98\x80", "\x80", "d" };
+            static const char *const parts[] = {
+                "a", "b", "c", "a", "b", "c", "aa", "\xC3\xA9", "\xE4\xB8\x80", "\xF0\x9F\x98\x80", "\x80", "d"
+            };
             const char *p = parts[below(t, i & 1 ? 6 : 12)];
             if (i >= 30 && below(t, 8)) p = parts[same];
             if (n + 4 > MAX_LEN) break;
@@ -340,8 +344,8 @@ static void random_grammars(void **state) {
             if (n_budget < 5) printf("seed %llu: %s\n", (unsigned long long)seed, err.text);
         }
     }
-    printf("%d grammars: %u compared on %u texts (%u accepted), %u empty, %u left-recursive, %u over a budget\n", SEEDS, n_compiled, n_compared,
-           n_accepted, n_none, n_refused, n_budget);
+    printf("%d grammars: %u compared on %u texts (%u accepted), %u empty, %u left-recursive, %u over a budget\n",
+           SEEDS, n_compiled, n_compared, n_accepted, n_none, n_refused, n_budget);
     assert_true(n_compiled > SEEDS * 6 / 10);
     assert_true(n_budget < SEEDS / 20);
 }

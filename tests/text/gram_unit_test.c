@@ -96,7 +96,8 @@ static void steps(void **state) {
 
 static void forced(void **state) {
     (void)state;
-    struct vc_grammar *g = compile(VC_GRAMMAR_EBNF, "root ::= \"{\\\"name\\\": \" [ab] \", \\\"\xC3\xA9\\\": \" (\"true\" | \"tree\") \"}\"?");
+    struct vc_grammar *g = compile(
+        VC_GRAMMAR_EBNF, "root ::= \"{\\\"name\\\": \" [ab] \", \\\"\xC3\xA9\\\": \" (\"true\" | \"tree\") \"}\"?");
     struct vc_matcher *m = matcher(g, NULL);
     char b[64];
     size_t n = vc_matcher_forced(m, b, sizeof b);
@@ -116,23 +117,53 @@ static void forced(void **state) {
 /* ---- expressions ---- */
 static void regexes(void **state) {
     (void)state;
-    static const struct { const char *rx, *yes, *no; } t[] = {
-        { "a|^b|c$", "b", "d" },          { "^(^a|b$)$", "a", "ab" },     { "(a|b|)c?", "", "cc" },        { "[]a]+", "]a]", "b" },
-        { "[^]a]", "b", "]" },            { "a{,2}b", "aab", "aaab" },    { "a{2}{", "aa{", "aa" },        { "[\\d-]+", "1-2", "a" },
-        { "\\x41\\u0042\\U00000043", "ABC", "AB" }, { "\\A\\w+\\Z", "a_1", "a b" }, { "[\\w.]+@\\S+", "a.b@c", "@" }, { "\\.\\/\\-", "./-", "a/-" },
-        { "(?P<n>a)(?<m>b)(?:c)", "abc", "ab" }, { ".", "\r", "\n" },     { "\\p{Lu}\\P{L}", "\xC3\x89" "1", "aa" }, { "[a\\-z]+", "a-z", "b" },
-        { "(a{2,3}){2}", "aaaaaa", "aaa" }, { "(a?){3}", "aa", "aaaa" },  { "((a?)*b?)*", "aabab", "c" },  { "x{0}y", "y", "xy" },
+    static const struct { const char *rx, *yes, *no;
+    } t[] = {
+        { "a|^b|c$", "b", "d" },
+        { "^(^a|b$)$", "a", "ab" },
+        { "(a|b|)c?", "", "cc" },
+        { "[]a]+", "]a]", "b" },
+        { "[^]a]", "b", "]" },
+        { "a{,2}b", "aab", "aaab" },
+        { "a{2}{", "aa{", "aa" },
+        { "[\\d-]+", "1-2", "a" },
+        { "\\x41\\u0042\\U00000043", "ABC", "AB" },
+        { "\\A\\w+\\Z", "a_1", "a b" },
+        { "[\\w.]+@\\S+", "a.b@c", "@" },
+        { "\\.\\/\\-", "./-", "a/-" },
+        { "(?P<n>a)(?<m>b)(?:c)", "abc", "ab" },
+        { ".", "\r", "\n" },
+        { "\\p{Lu}\\P{L}",
+          "\xC3\x89"
+          "1",
+          "aa" },
+        { "[a\\-z]+", "a-z", "b" },
+        { "(a{2,3}){2}", "aaaaaa", "aaa" },
+        { "(a?){3}", "aa", "aaaa" },
+        { "((a?)*b?)*", "aabab", "c" },
+        { "x{0}y", "y", "xy" },
     };
     for (size_t i = 0; i < VC_ARRAY_LEN(t); i++) {
         if (!whole(VC_GRAMMAR_REGEX, t[i].rx, t[i].yes)) fail_msg("%s refuses %s", t[i].rx, t[i].yes);
         if (whole(VC_GRAMMAR_REGEX, t[i].rx, t[i].no)) fail_msg("%s takes %s", t[i].rx, t[i].no);
     }
-    static const struct { const char *rx, *says; vc_status s; } bad[] = {
-        { "a(?!b)", "look-around", VC_E_UNSUPPORTED }, { "(?<=a)b", "look-around", VC_E_UNSUPPORTED }, { "(a)\\1", "back ref", VC_E_UNSUPPORTED },
-        { "a\\b", "boundar", VC_E_UNSUPPORTED },       { "a++", "possessive", VC_E_UNSUPPORTED },      { "(?i)a", "group", VC_E_UNSUPPORTED },
-        { "(^a)*", "anchor", VC_E_UNSUPPORTED },       { "a{3,2}", "maximum", VC_E_INVALID },          { "[b-a]", "byte 1", VC_E_INVALID },
-        { "ab)", "byte 2", VC_E_INVALID },             { "\\q", "escape", VC_E_INVALID },              { "a\xFF", "UTF-8", VC_E_INVALID },
-        { "a$b", "no text", VC_E_INVALID },            { "[^\\x00-\\U0010ffff]", "no text", VC_E_INVALID }, { "x**", "repeat of a repeat", VC_E_INVALID },
+    static const struct { const char *rx, *says; vc_status s;
+    } bad[] = {
+        { "a(?!b)", "look-around", VC_E_UNSUPPORTED },
+        { "(?<=a)b", "look-around", VC_E_UNSUPPORTED },
+        { "(a)\\1", "back ref", VC_E_UNSUPPORTED },
+        { "a\\b", "boundar", VC_E_UNSUPPORTED },
+        { "a++", "possessive", VC_E_UNSUPPORTED },
+        { "(?i)a", "group", VC_E_UNSUPPORTED },
+        { "(^a)*", "anchor", VC_E_UNSUPPORTED },
+        { "a{3,2}", "maximum", VC_E_INVALID },
+        { "[b-a]", "byte 1", VC_E_INVALID },
+        { "ab)", "byte 2", VC_E_INVALID },
+        { "\\q", "escape", VC_E_INVALID },
+        { "a\xFF", "UTF-8", VC_E_INVALID },
+        { "a$b", "no text", VC_E_INVALID },
+        { "[^\\x00-\\U0010ffff]", "no text", VC_E_INVALID },
+        { "x**", "repeat of a repeat", VC_E_INVALID },
     };
     for (size_t i = 0; i < VC_ARRAY_LEN(bad); i++) {
         struct vc_grammar *g = NULL;
@@ -149,7 +180,8 @@ static bool pattern(const char *rx, int flags, const char *text) {
     vc_err err = VC_ERR_INIT;
     assert_int_equal(vc_gram_new(&b, NULL, &err), VC_OK);
     vc_gram_node r = vc_gram_regex(b, rx, strlen(rx), flags, &err);
-    if (!r || vc_gram_compile(b, r, &err) != VC_OK || vc_gram_finish(&g, b, &err) != VC_OK) fail_msg("%s: %s", rx, err.text);
+    if (!r || vc_gram_compile(b, r, &err) != VC_OK || vc_gram_finish(&g, b, &err) != VC_OK)
+        fail_msg("%s: %s", rx, err.text);
     struct vc_matcher *m = matcher(g, NULL);
     bool ok = bytes(m, text) && vc_matcher_accepting(m);
     vc_matcher_del(m);
@@ -162,14 +194,20 @@ static void patterns(void **state) {
     enum { S = VC_GRAM_RX_SEARCH, J = VC_GRAM_RX_JSON, E = VC_GRAM_RX_ECMA, X = VC_GRAM_RX_ANY_ESCAPE };
     assert_true(pattern("b+", S, "xbx") && !pattern("b+", S, "x"));
     assert_true(pattern("^b|c$", S, "bx") && pattern("^b|c$", S, "xc") && !pattern("^b|c$", S, "xbx"));
-    assert_true(pattern("(^|,)a(,|$)", S, "x,a,y") && pattern("(^|,)a(,|$)", S, "a") && !pattern("(^|,)a(,|$)", S, "ba"));
+    assert_true(pattern("(^|,)a(,|$)", S, "x,a,y") && pattern("(^|,)a(,|$)", S, "a") &&
+                !pattern("(^|,)a(,|$)", S, "ba"));
     assert_true(pattern("", S, "anything") && pattern("", S, ""));
     assert_true(pattern("^\"\\\\\\n$", S | J, "\\\"\\\\\\n") && !pattern("^\"$", S | J, "\""));
-    assert_true(pattern("^\\x01$", S | J, "\\u0001") && !pattern("^\\x01$", S | J, "\\u0002") && !pattern("^\\x01$", S | J, "\x01"));
-    assert_true(pattern("^\xC3\xA9$", J | X, "\\u00e9") && pattern("^\xC3\xA9$", J | X, "\\u00E9") && !pattern("^\xC3\xA9$", J, "\\u00e9"));
-    assert_true(pattern("^\\ud83d\\ude00$", J | X | E, "\\ud83D\\uDE00") && pattern("^\\u{1F600}$", J | X | E, "\xF0\x9F\x98\x80"));
-    assert_true(!pattern("^[\\u{1F600}-\\u{1F64F}]$", J | X | E, "\\ud83d\\ude50") && pattern("^[^a]$", J | X | E, "\\ud83d\\ude50"));
-    assert_true(pattern("^.$", E, "\xC2\x85") && !pattern("^.$", E, "\xE2\x80\xA8") && pattern("^.$", 0, "\xE2\x80\xA8"));
+    assert_true(pattern("^\\x01$", S | J, "\\u0001") && !pattern("^\\x01$", S | J, "\\u0002") &&
+                !pattern("^\\x01$", S | J, "\x01"));
+    assert_true(pattern("^\xC3\xA9$", J | X, "\\u00e9") && pattern("^\xC3\xA9$", J | X, "\\u00E9") &&
+                !pattern("^\xC3\xA9$", J, "\\u00e9"));
+    assert_true(pattern("^\\ud83d\\ude00$", J | X | E, "\\ud83D\\uDE00") &&
+                pattern("^\\u{1F600}$", J | X | E, "\xF0\x9F\x98\x80"));
+    assert_true(!pattern("^[\\u{1F600}-\\u{1F64F}]$", J | X | E, "\\ud83d\\ude50") &&
+                pattern("^[^a]$", J | X | E, "\\ud83d\\ude50"));
+    assert_true(pattern("^.$", E, "\xC2\x85") && !pattern("^.$", E, "\xE2\x80\xA8") &&
+                pattern("^.$", 0, "\xE2\x80\xA8"));
     assert_true(pattern("^\\s$", E, "\xC2\xA0") && !pattern("^\\s$", 0, "\xC2\xA0"));
 }
 
@@ -330,7 +368,9 @@ static void threads(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(steps), cmocka_unit_test(forced), cmocka_unit_test(regexes), cmocka_unit_test(patterns),
-                                        cmocka_unit_test(hostile), cmocka_unit_test(memory), cmocka_unit_test(threads) };
+    const struct CMUnitTest tests[] = { cmocka_unit_test(steps),   cmocka_unit_test(forced),
+                                        cmocka_unit_test(regexes), cmocka_unit_test(patterns),
+                                        cmocka_unit_test(hostile), cmocka_unit_test(memory),
+                                        cmocka_unit_test(threads) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Configs: all (state, set of stacks) pairs that a text can be in, each config once, with a table of the next one per class of
- * bytes that is filled when it is asked for. Config 0 is dead. */
+ * Configs: all (state, set of stacks) pairs that a text can be in, each config once, with a table of the next one per
+ * class of bytes that is filled when it is asked for. Config 0 is dead. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -52,9 +52,12 @@ uint32_t vc_conf_intern(struct vc_grammar *r, const struct gitem *v, size_t n, b
     }
     if (vc_conf_bytes(r) > r->budget) return fail(r, "its memory budget");
     if (n) memcpy(r->items + r->n_items, v, n * sizeof *v);
-    r->confs[r->n_confs] = (struct gconf){
-        .off = (uint32_t)r->n_items, .n = (uint32_t)n, .hash = hash, .accepting = accepting, .rest = GC_NONE, .far = GC_NONE
-    };
+    r->confs[r->n_confs] = (struct gconf){ .off = (uint32_t)r->n_items,
+                                           .n = (uint32_t)n,
+                                           .hash = hash,
+                                           .accepting = accepting,
+                                           .rest = GC_NONE,
+                                           .far = GC_NONE };
     r->n_items += n;
     r->conf_table[at] = (uint32_t)++r->n_confs;
     return (uint32_t)r->n_confs - 1;
@@ -329,7 +332,8 @@ void vc_conf_collect(struct vc_grammar *r) {
         }
     }
     struct vc_grammar old = *r;
-    r->sets = NULL, r->frames = NULL, r->confs = NULL, r->items = NULL, r->set_table = NULL, r->conf_table = NULL, r->unions = NULL, r->cap_unions = 0;
+    r->sets = NULL, r->frames = NULL, r->confs = NULL, r->items = NULL, r->set_table = NULL, r->conf_table = NULL,
+    r->unions = NULL, r->cap_unions = 0;
     r->n_sets = r->cap_sets = r->n_frames = r->cap_frames = r->n_confs = r->cap_confs = 0;
     r->n_items = r->cap_items = r->cap_set_table = r->cap_conf_table = 0;
     r->n_next = r->row_bytes = r->n_queue = r->queue_head = 0;

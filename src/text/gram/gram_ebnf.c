@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * GBNF, the notation of llama.cpp's grammars (also read by xgrammar): name ::= alternatives of sequences of literals, classes, names,
- * groups and "." with ? * + {m,n} behind them. A rule ends where the next "name ::=" begins. */
+ * GBNF, the notation of llama.cpp's grammars (also read by xgrammar): name ::= alternatives of sequences of literals,
+ * classes, names, groups and "." with ? * + {m,n} behind them. A rule ends where the next "name ::=" begins. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -113,7 +113,8 @@ static bool hex(struct ebnf *x, unsigned digits, uint32_t *c) {
         if (v == 99) return bad(x, from, VC_E_INVALID, "expected hexadecimal digits");
         *c = *c * 16 + v;
     }
-    if (*c > 0x10FFFF || (*c >= 0xD800 && *c < 0xE000)) return bad(x, from, VC_E_INVALID, "no character has this number");
+    if (*c > 0x10FFFF || (*c >= 0xD800 && *c < 0xE000))
+        return bad(x, from, VC_E_INVALID, "no character has this number");
     return true;
 }
 

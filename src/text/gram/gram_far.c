@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Configs that no token tells apart. A token of len bytes begins at most len rounds of any repeat, so a count that is more than len
- * away from its repeat's borders may as well be another such count: all of them become one, and share one mask. */
+ * Configs that no token tells apart. A token of len bytes begins at most len rounds of any repeat, so a count that is
+ * more than len away from its repeat's borders may as well be another such count: all of them become one, and share
+ * one mask. */
 #include <stdlib.h>
 
 #include "text/gram/gram_int.h"

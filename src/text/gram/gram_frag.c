@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Nodes to NFA fragments (Thompson's construction), with a list of work instead of recursion. A fragment adds no edge into its
- * first state and none out of its last one, so fragments can be put together freely.
- * A repeat is written out when it is small, a plain loop when it counts nothing, and else a site: ENTER pushes a frame with
- * count 0, INC begins a round, EXIT leaves when there were enough. Parts that are large and used several times become rules. */
+ * Nodes to NFA fragments (Thompson's construction), with a list of work instead of recursion. A fragment adds no edge
+ * into its first state and none out of its last one, so fragments can be put together freely. A repeat is written out
+ * when it is small, a plain loop when it counts nothing, and else a site: ENTER pushes a frame with count 0, INC
+ * begins a round, EXIT leaves when there were enough. Parts that are large and used several times become rules. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -64,7 +64,8 @@ static bool class_seq(void *ctx, const uint8_t (*seq)[2], unsigned n) {
             if (have) state = c->memo[k].state;
         }
         if (!have) {
-            if (!vc_nfa_state(c->f->g, c->f->a, &state) || !byte_edge(c->f, state, to, seq[i][0], seq[i][1])) return false;
+            if (!vc_nfa_state(c->f->g, c->f->a, &state) || !byte_edge(c->f, state, to, seq[i][0], seq[i][1]))
+                return false;
             size_t at = c->n++ % VC_ARRAY_LEN(c->memo);
             c->memo[at].lo = seq[i][0];
             c->memo[at].hi = seq[i][1];
@@ -107,7 +108,8 @@ static int by_bytes(const void *a, const void *b) {
 static bool trie(struct frag *f, const struct word *w, size_t n, uint32_t s, uint32_t t) {
     uint32_t longest = 0;
     for (size_t i = 0; i < n; i++) longest = VC_MAX(longest, w[i].n);
-    uint32_t *at = malloc(((size_t)longest + 1) * sizeof *at);      /* state after each byte of the word before; t is no state of the trie */
+    /* State after each byte of the word before; t is no state of the trie. */
+    uint32_t *at = malloc(((size_t)longest + 1) * sizeof *at);
     if (!at) {
         vc_gram_fail(f->g, VC_E_NOMEM, "grammar: out of memory");
         return false;
@@ -179,7 +181,8 @@ static bool site(struct frag *f, uint32_t body, const struct gnode *x, uint32_t 
     struct nsite n = { .min = x->min, .max = x->max, .node = body, .exit_to = t };
     n.flags = (heavy ? NS_HEAVY : 0u) | (x->flags & GN_EXACT ? NS_EXACT : 0u);
     uint32_t head, first, end, id;
-    if (!vc_nfa_state(f->g, f->a, &head) || !vc_nfa_state(f->g, f->a, &n.body) || !vc_nfa_state(f->g, f->a, &end)) return false;
+    if (!vc_nfa_state(f->g, f->a, &head) || !vc_nfa_state(f->g, f->a, &n.body) || !vc_nfa_state(f->g, f->a, &end))
+        return false;
     if (!vc_nfa_site(f->g, f->a, n, &id)) return false;
     first = head;
     if (n.min && !vc_nfa_state(f->g, f->a, &first)) return false;      /* no way out before the first round */
@@ -195,7 +198,8 @@ static bool repeat(struct frag *f, const struct gnode *x, uint32_t s, uint32_t t
     if (f->g->nodes[body].flags & GN_NULLABLE) {
         /* (a?){2,5} is (a){0,5}: each round takes at least a byte. */
         body = vc_gram_nonnull(f->g, body);
-        vc_gram_node r = x->flags & GN_EXACT ? vc_gram_exact_loop(f->g, body, x->max != VC_GRAM_INF) : vc_gram_repeat(f->g, body, 0, x->max);
+        vc_gram_node r = x->flags & GN_EXACT ? vc_gram_exact_loop(f->g, body, x->max != VC_GRAM_INF)
+                                             : vc_gram_repeat(f->g, body, 0, x->max);
         if (!r) return false;
         y = f->g->nodes[r];
         if (y.kind != GN_REPEAT) return push(f, r, s, t);
@@ -220,7 +224,8 @@ static bool call(struct frag *f, uint32_t node, uint32_t s, uint32_t t) {
     if (!g->rule_of[node]) {
         struct nrule r = { .node = node };
         if (!vc_nfa_state(g, f->a, &r.start) || !vc_nfa_state(g, f->a, &r.final)) return false;
-        if (!VC_GRAM_ROOM(f->a->rules, f->a->n_rules, f->a->cap_rules)) return vc_gram_fail(g, VC_E_NOMEM, "grammar: out of memory");
+        if (!VC_GRAM_ROOM(f->a->rules, f->a->n_rules, f->a->cap_rules))
+            return vc_gram_fail(g, VC_E_NOMEM, "grammar: out of memory");
         f->a->rules[f->a->n_rules++] = r;
         g->rule_of[node] = (uint32_t)f->a->n_rules;
     }

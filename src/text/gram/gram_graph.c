@@ -26,7 +26,8 @@ static bool nullable_by_kids(const struct vc_gram *g, const struct gnode *x) {
     }
 }
 
-/* Least fixed point; only nodes with rules inside can change. Passes go down and up by turns, so that chains of rules take few. */
+/* Least fixed point; only nodes with rules inside can change. Passes go down and up by turns, so that chains of rules
+ * take few. */
 bool vc_gram_settle(struct vc_gram *g) {
     bool again = true;
     for (bool up = false; again; up = !up) {
@@ -97,7 +98,8 @@ static vc_gram_node nonnull_made(struct vc_gram *g, vc_gram_node x, unsigned dep
 
 static vc_gram_node nonnull(struct vc_gram *g, vc_gram_node x, unsigned depth) {
     if (!x || !(g->nodes[x].flags & GN_NULLABLE)) return x;
-    if (depth > 4 * MAX_DEPTH) return vc_gram_fail(g, VC_E_INVALID, "grammar: optional parts are nested more than %d deep", 4 * MAX_DEPTH);
+    if (depth > 4 * MAX_DEPTH)
+        return vc_gram_fail(g, VC_E_INVALID, "grammar: optional parts are nested more than %d deep", 4 * MAX_DEPTH);
     if (x >= g->n_nonnull) {
         size_t n = g->n_nodes + g->n_nodes / 2 + 16;
         uint32_t *p = realloc(g->nonnull, n * sizeof *p);

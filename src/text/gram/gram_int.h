@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
- * gram_int.h: what the files of the grammar core share. Nodes (gram_node.c) become an NFA with calls and counted sites
- * (gram_nfa.c, gram_frag.c, gram_product.c); it is run as sets of (state, stack set) pairs, made when they are first met and kept
- * (gram_conf.c); masks come from walks of the vocabulary's trie (gram_vocab.c, gram_mask.c) and from loops analysed once per
- * vocabulary (gram_lexeme.c). */
+ * gram_int.h: what the files of the grammar core share. Nodes (gram_node.c) become an NFA with calls and counted
+ * sites (gram_nfa.c, gram_frag.c, gram_product.c); it is run as sets of (state, stack set) pairs, made when they are
+ * first met and kept (gram_conf.c); masks come from walks of the vocabulary's trie (gram_vocab.c, gram_mask.c) and
+ * from loops analysed once per vocabulary (gram_lexeme.c). */
 #ifndef VC_TEXT_GRAM_INT_H
 #define VC_TEXT_GRAM_INT_H
 
@@ -18,10 +18,12 @@ bool vc_gram_grow(void **p, size_t n, size_t *cap, size_t elem);
 /* ---- nodes ---- */
 enum gnode_kind { GN_FAILED, GN_EMPTY, GN_TEXT, GN_CLASS, GN_SEQ, GN_ALT, GN_REPEAT, GN_RULE, GN_BOTH, GN_MINUS };
 enum { GN_NULLABLE = 1, GN_RULES = 2, GN_COUNTED = 4, GN_SITE = 8, GN_DEFINED = 16, GN_EXACT = 32 };
-/* COUNTED: a repeat with real counts is inside that is not unrolled; SITE: one with a frame of its own (COUNTED or heavy). */
+/* COUNTED: a repeat with real counts is inside that is not unrolled; SITE: one with a frame of its own (COUNTED or
+ * heavy). */
 struct gnode {
     uint8_t kind, flags;
-    uint32_t off, n;            /* TEXT: bytes; CLASS: ranges; SEQ, ALT, BOTH, MINUS, REPEAT, RULE: kids (body of a rule, 0: none) */
+    /* TEXT: bytes; CLASS: ranges; SEQ, ALT, BOTH, MINUS, REPEAT, RULE: kids (body of a rule, 0: none) */
+    uint32_t off, n;
     uint32_t min, max;          /* REPEAT; RULE: offset and length of its name */
     uint32_t size;              /* states it takes, about; saturates */
     uint32_t first[8];          /* bytes that a text may begin with; too many never hurt */
@@ -33,8 +35,8 @@ struct nedge {
     uint32_t from, to, arg;     /* CALL: rule; ENTER, INC, EXIT: site */
     uint8_t kind, lo, hi;
 };
-/* Which counts let a state of a product come to an end: state is in row k iff the exit is reached after exactly k more rounds.
- * Rows repeat from `wrap` on with period n_rows - wrap (n_rows == wrap: all later rows are empty). */
+/* Which counts let a state of a product come to an end: state is in row k iff the exit is reached after exactly k
+ * more rounds. Rows repeat from `wrap` on with period n_rows - wrap (n_rows == wrap: all later rows are empty). */
 struct nlive {
     uint64_t *rows;             /* owned; n_rows x words */
     uint32_t n_rows, wrap, words;
@@ -82,7 +84,8 @@ static inline const struct gnode *gnode_at(const struct vc_gram *g, vc_gram_node
 void vc_gram_name_rule(struct vc_gram *g, vc_gram_node rule, const char *name, size_t n);
 bool vc_gram_settle(struct vc_gram *g);                         /* nullability of nodes with rules */
 vc_gram_node vc_gram_nonnull(struct vc_gram *g, vc_gram_node x);
-vc_gram_node vc_gram_exact_loop(struct vc_gram *g, vc_gram_node x, bool counted);   /* a site 0 … many; counted: that keeps every count */
+/* A site of 0 … many rounds; counted: that keeps every count. */
+vc_gram_node vc_gram_exact_loop(struct vc_gram *g, vc_gram_node x, bool counted);
 bool vc_gram_unroll(const struct vc_gram *g, const struct gnode *x);    /* a repeat that is written out */
 /* Copy of x (no rules inside) into another builder. */
 vc_gram_node vc_gram_copy(struct vc_gram *to, struct vc_gram *from, vc_gram_node x);
@@ -119,13 +122,14 @@ struct gconf {
     uint32_t *next;             /* per byte class; NULL: none known */
     uint32_t *row;              /* mask, NULL: not kept */
     bool accepting, loops_known;
-    uint64_t loops;             /* groups of bytes (vc_byte_group) that lead back to it; GC_UTF8: all other characters do */
+    uint64_t loops; /* groups of bytes (vc_byte_group) that lead back to it; GC_UTF8: all other characters do */
 };
 #define GC_NONE UINT32_MAX
 #define GC_DEAD 0u
 
 struct gstate { uint32_t edge, n_edges, n_bytes, mark, lex; uint8_t bytes, final, tail; };
-/* edge, n_edges: into edges, the n_bytes with bytes first; mark: index + 1 of nmark; lex: heavy site + 1 whose body begins here */
+/* edge, n_edges: into edges, the n_bytes with bytes first; mark: index + 1 of nmark; lex: heavy site + 1 whose body
+ * begins here */
 
 struct vc_grammar {
     pthread_mutex_t *lock;      /* owned */
@@ -135,7 +139,8 @@ struct vc_grammar {
     struct nedge *edges;        /* by state, bytes first */
     size_t n_edges;
     uint32_t start;             /* first state of the root rule */
-    uint8_t cls[256]; uint32_t n_cls; uint8_t rep[256]; uint32_t width[256];    /* byte -> class; a byte and number of bytes of each */
+    uint8_t cls[256]; uint32_t n_cls;           /* byte -> class */
+    uint8_t rep[256]; uint32_t width[256];      /* a byte and the number of bytes of each class */
     struct gset *sets; size_t n_sets, cap_sets;
     struct gframe *frames; size_t n_frames, cap_frames;
     struct gconf *confs; size_t n_confs, cap_confs;
@@ -148,7 +153,8 @@ struct vc_grammar {
     struct gitem *found; size_t n_found, cap_found;
     struct gseen { uint64_t key; uint32_t stamp; } *seen; size_t n_seen, cap_seen; uint32_t stamp;
     struct gframe *tmp; size_t n_tmp, cap_tmp;
-    uint64_t n_next, row_bytes, collect_at, budget;     /* tables of next configs; bytes of rows; when to collect; memory in all */
+    uint64_t n_next, row_bytes, collect_at;     /* tables of next configs; bytes of rows; when to collect */
+    uint64_t budget;                            /* memory in all */
     uint32_t *row_queue; size_t n_queue, cap_queue, queue_head;     /* configs with rows, oldest first */
     uint32_t initial;
     const char *failed;         /* a budget that the last operation exceeded */
@@ -213,7 +219,8 @@ struct vc_grammar_vocab {
     uint64_t lexeme_bytes; uint32_t n_lexemes;
 };
 #define VC_NO_TOKEN UINT32_MAX
-/* The analysis of a loop over this vocabulary, made when first asked for; NULL: memory. Lives as long as the vocabulary. */
+/* The analysis of a loop over this vocabulary, made when first asked for; NULL: memory. Lives as long as the
+ * vocabulary. */
 struct vc_lexeme *vc_lexeme_get(struct vc_grammar_vocab *v, struct vc_gram *g, vc_gram_node body, bool counted,
                                 const uint64_t follow[4], vc_err *err);
 const uint32_t *vc_lexeme_row(struct vc_grammar_vocab *v, struct vc_lexeme *l, uint32_t rounds);
@@ -226,8 +233,8 @@ struct vc_matcher {
     uint32_t *hist; size_t n, cap;      /* config after each step; hist[0] is the oldest kept */
     bool ended;                         /* an end-of-sequence id is the last step */
 };
-/* A config with the same mask: counts that no token brings to a border of their repeat are all one count. len: bytes of the longest
- * token. */
+/* A config with the same mask: counts that no token brings to a border of their repeat are all one count. len: bytes
+ * of the longest token. */
 uint32_t vc_conf_far(struct vc_grammar *r, uint32_t conf, uint32_t len);
 /* Mask without end-of-sequence ids. */
 vc_status vc_mask_fill(struct vc_grammar *r, struct vc_grammar_vocab *v, uint32_t conf, uint32_t *bits, vc_err *err);

@@ -17,7 +17,8 @@ static vc_gram_node digit(struct vc_gram *g, unsigned lo, unsigned hi) {
     return vc_gram_class(g, r, n, false);
 }
 
-/* Hex spelling with `digits` digits of the numbers [lo, hi]: where both ends agree that digit, in between the whole range. */
+/* Hex spelling with `digits` digits of the numbers [lo, hi]: where both ends agree that digit, in between the whole
+ * range. */
 static vc_gram_node hex(struct vc_gram *g, uint32_t lo, uint32_t hi, unsigned digits) {
     vc_gram_node alt[16];
     size_t n = 0;
@@ -81,9 +82,9 @@ static bool push(struct vc_gram *g, struct alts *a, vc_gram_node x) {
 
 /* r[0 … n) is sorted and without surrogates. */
 static bool spellings(struct vc_gram *g, const struct vc_gram_range *r, size_t n, bool any, struct alts *a) {
-    static const struct { uint32_t c; char text[3]; } shorts[] = {
-        { '"', "\\\"" }, { '\\', "\\\\" }, { 8, "\\b" }, { 9, "\\t" }, { 10, "\\n" }, { 12, "\\f" }, { 13, "\\r" }, { '/', "\\/" }
-    };
+    static const struct { uint32_t c; char text[3];
+    } shorts[] = { { '"', "\\\"" }, { '\\', "\\\\" }, { 8, "\\b" },  { 9, "\\t" },
+                   { 10, "\\n" },   { 12, "\\f" },    { 13, "\\r" }, { '/', "\\/" } };
     struct vc_gram_range *plain = malloc((n + 3) * sizeof *plain);
     if (!plain) return vc_gram_fail(g, VC_E_NOMEM, "grammar: out of memory");
     size_t m = 0;
@@ -117,7 +118,8 @@ static bool spellings(struct vc_gram *g, const struct vc_gram_range *r, size_t n
     return ok;
 }
 
-vc_gram_node vc_gram_json_class(struct vc_gram *g, const struct vc_gram_range *r, size_t n, bool negate, bool any_escape) {
+vc_gram_node vc_gram_json_class(struct vc_gram *g, const struct vc_gram_range *r, size_t n, bool negate,
+                                bool any_escape) {
     vc_gram_node c = vc_gram_class(g, r, n, negate);       /* sorted, disjoint, without surrogates */
     if (!c) return 0;
     const struct gnode x = g->nodes[c];

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Loops over a vocabulary, analysed once whatever grammar they stand in. The loop runs alone with its rounds counted; at each node of
- * the trie this gives how many more rounds a token needs (tokens that stay in the loop), and where the loop may be left by a byte
- * that follows it there (candidates, which a mask then walks on from what really follows).
- * Rounds are counted from a place just inside a round, the body's first state: with count m there, m - 1 are complete.
- * Where every round ends in the config that the loop begins in, and only there, rounds are counted along the trie by the walk itself;
- * else counts are part of the configs (`exact`). */
+ * Loops over a vocabulary, analysed once whatever grammar they stand in. The loop runs alone with its rounds counted;
+ * at each node of the trie this gives how many more rounds a token needs (tokens that stay in the loop), and where
+ * the loop may be left by a byte that follows it there (candidates, which a mask then walks on from what really
+ * follows). Rounds are counted from a place just inside a round, the body's first state: with count m there, m - 1
+ * are complete. Where every round ends in the config that the loop begins in, and only there, rounds are counted
+ * along the trie by the walk itself; else counts are part of the configs (`exact`). */
 #include <stdlib.h>
 #include <string.h>
 
@@ -93,11 +93,14 @@ static bool walk(struct look *k) {
         k->conf[level] = c;
         k->rounds[level] = (uint16_t)(k->rounds[level - 1] + (c == k->r->initial));
         k->leads[level] = (uint16_t)(k->leads[level - 1] + ((b & 0xC0) != 0x80));
-        /* A subtree that stays in the loop and has no place to leave it is taken as a whole; each of its characters is a round. */
-        if (v->end[i] - i > 16 && !(v->cover[i] & (follow | GC_BROKEN)) && (!counted || (!k->exact && c == k->r->initial)) &&
-            !(v->cover[i] & ~vc_conf_loops(k->r, c))) {
-            uint32_t base = (uint32_t)k->rounds[level] + UINT16_MAX - k->leads[level];      /* rounds - leads - 1, modulo 2^16 */
-            for (uint32_t t = v->first[i]; t < v->first[v->end[i]]; t++) k->need[v->order[t]] = counted ? (uint16_t)(base + v->leads[t]) : 0;
+        /* A subtree that stays in the loop and has no place to leave it is taken as a whole; each of its characters
+         * is a round. */
+        if (v->end[i] - i > 16 && !(v->cover[i] & (follow | GC_BROKEN)) &&
+            (!counted || (!k->exact && c == k->r->initial)) && !(v->cover[i] & ~vc_conf_loops(k->r, c))) {
+            uint32_t base =
+                (uint32_t)k->rounds[level] + UINT16_MAX - k->leads[level]; /* rounds - leads - 1, modulo 2^16 */
+            for (uint32_t t = v->first[i]; t < v->first[v->end[i]]; t++)
+                k->need[v->order[t]] = counted ? (uint16_t)(base + v->leads[t]) : 0;
             i = v->end[i];
             continue;
         }
@@ -244,7 +247,9 @@ struct vc_lexeme *vc_lexeme_get(struct vc_grammar_vocab *v, struct vc_gram *g, v
     }
     pthread_mutex_lock(&v->lock);
     for (l = v->lexemes; l; l = l->chain) {
-        if (l->counted == counted && l->n_canon == canon.n && !memcmp(l->follow, follow, sizeof l->follow) && !memcmp(l->canon, canon.p, canon.n)) break;
+        if (l->counted == counted && l->n_canon == canon.n && !memcmp(l->follow, follow, sizeof l->follow) &&
+            !memcmp(l->canon, canon.p, canon.n))
+            break;
     }
     if (!l && v->lexeme_bytes < 256u << 20) {
         l = make(v, g, body, counted, follow, &canon);

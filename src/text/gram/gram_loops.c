@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Which bytes lead from a config back to itself: below a node of the trie that holds only such bytes every token is allowed, and need
- * not be walked. The inside of a JSON string is the case that matters. */
+ * Which bytes lead from a config back to itself: below a node of the trie that holds only such bytes every token is
+ * allowed, and need not be walked. The inside of a JSON string is the case that matters. */
 #include "text/gram/gram_int.h"
 
 uint64_t vc_byte_group(unsigned b) {

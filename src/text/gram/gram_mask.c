@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Masks. Items inside analysed loops take the loop's row for the rounds that are left, and go on from its exits; all other items are
- * walked through the trie together. What cost much is kept with the config. */
+ * Masks. Items inside analysed loops take the loop's row for the rounds that are left, and go on from its exits; all
+ * other items are walked through the trie together. What cost much is kept with the config. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,7 +17,8 @@ struct fill {
 
 static vc_status ran_out(const struct vc_grammar *r, vc_err *err) {
     const char *what = r->failed ? r->failed : "out of memory";
-    return vc_fail(err, !strcmp(what, "out of memory") ? VC_E_NOMEM : VC_E_INVALID, "grammar: a step needs more than allowed: %s", what);
+    return vc_fail(err, !strcmp(what, "out of memory") ? VC_E_NOMEM : VC_E_INVALID,
+                   "grammar: a step needs more than allowed: %s", what);
 }
 
 static void set_tokens(struct fill *f, uint32_t node) {
@@ -76,7 +77,8 @@ static bool walk_away(struct fill *f, uint32_t conf) {
         f->work++;
         if (c == GC_NONE) return false;
         if (c == GC_DEAD) {
-            for (uint32_t k = v->first[i]; k < v->first[v->end[i]]; k++) f->bits[v->order[k] / 32] &= ~(1u << v->order[k] % 32);
+            for (uint32_t k = v->first[i]; k < v->first[v->end[i]]; k++)
+                f->bits[v->order[k] / 32] &= ~(1u << v->order[k] % 32);
             f->work += (v->end[i] - i) / 8;
             i = v->end[i];
             continue;
@@ -127,7 +129,8 @@ static void add_row(struct fill *f, struct vc_lexeme *l, uint32_t rounds) {
 }
 
 /* Can the loop be left at the candidate, from one of the frames that have `parent` below? */
-static bool may_leave(const struct vc_grammar *r, const struct nsite *site, struct gset s, uint32_t parent, const struct vc_cand *c) {
+static bool may_leave(const struct vc_grammar *r, const struct nsite *site, struct gset s, uint32_t parent,
+                      const struct vc_cand *c) {
     for (uint32_t i = 0; i < s.n; i++) {
         const struct gframe f = r->frames[s.off + i];
         if (f.parent != parent) continue;

@@ -26,8 +26,8 @@ static bool step(struct vc_matcher *m, uint32_t conf) {
     return true;
 }
 
-static vc_status attach(struct vc_matcher **out, const struct vc_matcher *from, struct vc_grammar *g, struct vc_grammar_vocab *v,
-                        vc_err *err) {
+static vc_status attach(struct vc_matcher **out, const struct vc_matcher *from, struct vc_grammar *g,
+                        struct vc_grammar_vocab *v, vc_err *err) {
     *out = NULL;
     struct vc_matcher *m = calloc(1, sizeof *m);
     if (!m || !vc_gram_grow((void **)&m->hist, from ? from->n : 16, &m->cap, sizeof *m->hist)) {

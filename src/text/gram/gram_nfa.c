@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The NFA of a grammar: one part per rule; states that can't reach the end of their rule are found, left recursion is taken
- * out where it is direct (A = A x | y is y x*) and refused where it is not. */
+ * The NFA of a grammar: one part per rule; states that can't reach the end of their rule are found, left recursion is
+ * taken out where it is direct (A = A x | y is y x*) and refused where it is not. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -54,7 +54,8 @@ static bool waiting_made(const struct nfa *a, struct waiting *w) {
     if (!w->at || !w->list) return false;
     for (int pass = 0; pass < 2; pass++) {
         for (size_t i = 0; i < a->n_edges; i++) {
-            uint32_t key[2] = { a->edges[i].to, a->edges[i].kind == NE_CALL ? a->rules[a->edges[i].arg].start : UINT32_MAX };
+            uint32_t key[2] = { a->edges[i].to,
+                                a->edges[i].kind == NE_CALL ? a->rules[a->edges[i].arg].start : UINT32_MAX };
             for (int k = 0; k < 2; k++) {
                 if (key[k] == UINT32_MAX) continue;
                 if (pass) w->list[w->at[key[k] + 1]++] = (uint32_t)i;
@@ -177,7 +178,8 @@ static bool survey(struct vc_gram *g, vc_gram_node root) {
         if (g->nodes[x].kind == GN_RULE) {
             const struct gnode *r = &g->nodes[x];
             if (!g->kids[r->off]) {
-                vc_gram_fail(g, VC_E_INVALID, "grammar: rule \"%.*s\" is not defined", name_len(r), r->max ? g->bytes + r->min : "");
+                vc_gram_fail(g, VC_E_INVALID, "grammar: rule \"%.*s\" is not defined", name_len(r),
+                             r->max ? g->bytes + r->min : "");
                 ok = false;
             } else {
                 ok = direct_left(g, x);
@@ -267,9 +269,10 @@ static vc_status cycle(struct left *l, vc_err *err) {
             if (l->colour[to] == 1) {
                 const struct gnode *x = &l->g->nodes[a->rules[to].node];
                 bool named = x->kind == GN_RULE && x->max;
-                return vc_fail(err, VC_E_UNSUPPORTED, "grammar: left recursion%s%.*s%s that is not of the form a ::= a … | …",
-                               named ? " through the rule \"" : "", named ? name_len(x) : 0, named ? l->g->bytes + x->min : "",
-                               named ? "\"" : "");
+                return vc_fail(err, VC_E_UNSUPPORTED,
+                               "grammar: left recursion%s%.*s%s that is not of the form a ::= a … | …",
+                               named ? " through the rule \"" : "", named ? name_len(x) : 0,
+                               named ? l->g->bytes + x->min : "", named ? "\"" : "");
             }
             if (l->colour[to]) continue;
             l->colour[to] = 1;
@@ -323,7 +326,8 @@ static bool all_rules(struct vc_gram *g, vc_gram_node root) {
 vc_status vc_gram_compile(struct vc_gram *g, vc_gram_node root, vc_err *err) {
     if (g->err.status == VC_OK && (!root || root >= g->n_nodes)) vc_gram_fail(g, VC_E_INVALID, "grammar: no root");
     g->ticks |= 1023;
-    if (!vc_gram_in_time(g) || !survey(g, root) || !vc_gram_settle(g) || !all_rules(g, root)) return vc_gram_status(g, err);
+    if (!vc_gram_in_time(g) || !survey(g, root) || !vc_gram_settle(g) || !all_rules(g, root))
+        return vc_gram_status(g, err);
     VC_TRY(vc_nfa_left_recursion(g, err));
     uint8_t *live = malloc((size_t)g->nfa.n_states + 1);
     if (!live || !vc_nfa_trim(&g->nfa, live)) {
@@ -350,7 +354,8 @@ bool vc_gram_is_empty(struct vc_gram *g, vc_gram_node x) {
     if (g->err.status != VC_OK || !x || x >= g->n_nodes) return true;
     uint32_t before = g->total_states;
     bool empty = true;
-    if (vc_nfa_state(g, &a, &r.start) && vc_nfa_state(g, &a, &r.final) && VC_GRAM_ROOM(a.rules, a.n_rules, a.cap_rules)) {
+    if (vc_nfa_state(g, &a, &r.start) && vc_nfa_state(g, &a, &r.final) &&
+        VC_GRAM_ROOM(a.rules, a.n_rules, a.cap_rules)) {
         a.rules[a.n_rules++] = r;
         if (vc_nfa_fragment(g, &a, x, r.start, r.final, FR_PART)) {
             uint8_t *live = malloc(a.n_states);

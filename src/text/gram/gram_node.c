@@ -85,7 +85,8 @@ static bool bigger_table(struct vc_gram *g) {
 
 /* x is new: its index, or that of an equal one (then the caller drops what x points to). */
 static vc_gram_node intern(struct vc_gram *g, const struct gnode *x) {
-    if (g->n_nodes * 2 >= g->cap_table && !bigger_table(g)) return vc_gram_fail(g, VC_E_NOMEM, "grammar: out of memory");
+    if (g->n_nodes * 2 >= g->cap_table && !bigger_table(g))
+        return vc_gram_fail(g, VC_E_NOMEM, "grammar: out of memory");
     size_t at = 0;
     if (x->kind != GN_RULE) {
         at = hash_node(g, x) & (g->cap_table - 1);
@@ -192,7 +193,9 @@ void vc_gram_del(struct vc_gram *g) {
 vc_gram_node vc_gram_text(struct vc_gram *g, const char *bytes, size_t n) {
     if (g->err.status != VC_OK) return 0;
     if (!n) return N_EMPTY;
-    if (n > g->lim.nodes) return vc_gram_fail(g, VC_E_INVALID, "grammar: a text of %zu bytes is over the budget of %u nodes", n, g->lim.nodes);
+    if (n > g->lim.nodes)
+        return vc_gram_fail(g, VC_E_INVALID, "grammar: a text of %zu bytes is over the budget of %u nodes", n,
+                            g->lim.nodes);
     size_t off = g->n_bytes;
     if (!add_bytes(g, bytes, n)) return 0;
     struct gnode x = { .kind = GN_TEXT, .off = (uint32_t)off, .n = (uint32_t)n, .size = (uint32_t)n };
@@ -252,7 +255,8 @@ vc_gram_node vc_gram_class(struct vc_gram *g, const struct vc_gram_range *r, siz
     if (g->n_ranges - off == 1 && g->ranges[off].first == g->ranges[off].last) {
         g->n_ranges = off;
         vc_buf_utf8(&one, g->ranges[off].first);
-        vc_gram_node t = one.failed ? vc_gram_fail(g, VC_E_NOMEM, "grammar: out of memory") : vc_gram_text(g, one.p, one.n);
+        vc_gram_node t =
+            one.failed ? vc_gram_fail(g, VC_E_NOMEM, "grammar: out of memory") : vc_gram_text(g, one.p, one.n);
         vc_buf_free(&one);
         return t;
     }
@@ -382,7 +386,8 @@ static vc_gram_node repeat(struct vc_gram *g, vc_gram_node b, uint32_t min, uint
 vc_gram_node vc_gram_repeat(struct vc_gram *g, vc_gram_node b, uint32_t min, uint32_t max) {
     if (!vc_gram_in_time(g)) return 0;
     if (!b || b >= g->n_nodes) return vc_gram_fail(g, VC_E_INVALID, "grammar: a part of it failed");
-    if (min > max || min == VC_GRAM_INF) return vc_gram_fail(g, VC_E_INVALID, "grammar: a repeat of at least %u and at most %u", min, max);
+    if (min > max || min == VC_GRAM_INF)
+        return vc_gram_fail(g, VC_E_INVALID, "grammar: a repeat of at least %u and at most %u", min, max);
     if (!max || b == N_EMPTY) return N_EMPTY;
     if (b == N_NOTHING) return min ? N_NOTHING : N_EMPTY;
     if (min == 1 && max == 1) return b;
@@ -400,7 +405,8 @@ vc_gram_node vc_gram_exact_loop(struct vc_gram *g, vc_gram_node b, bool counted)
 
 static vc_gram_node two(struct vc_gram *g, vc_gram_node a, vc_gram_node b, enum gnode_kind kind) {
     if (!vc_gram_in_time(g)) return 0;
-    if (!a || !b || a >= g->n_nodes || b >= g->n_nodes) return vc_gram_fail(g, VC_E_INVALID, "grammar: a part of it failed");
+    if (!a || !b || a >= g->n_nodes || b >= g->n_nodes)
+        return vc_gram_fail(g, VC_E_INVALID, "grammar: a part of it failed");
     if (a == N_NOTHING || (kind == GN_BOTH && b == N_NOTHING)) return N_NOTHING;
     if (b == N_NOTHING || (kind == GN_BOTH && a == b)) return a;
     if ((g->nodes[a].flags | g->nodes[b].flags) & GN_RULES) {
@@ -437,7 +443,8 @@ vc_gram_node vc_gram_rule(struct vc_gram *g) {
 
 void vc_gram_define(struct vc_gram *g, vc_gram_node rule, vc_gram_node body) {
     if (!rule || g->err.status != VC_OK) return;
-    if (!body || body >= g->n_nodes || rule >= g->n_nodes || g->nodes[rule].kind != GN_RULE || g->kids[g->nodes[rule].off]) {
+    if (!body || body >= g->n_nodes || rule >= g->n_nodes || g->nodes[rule].kind != GN_RULE ||
+        g->kids[g->nodes[rule].off]) {
         vc_gram_fail(g, VC_E_INVALID, "grammar: a rule's body failed, or it is defined twice");
         return;
     }
@@ -458,4 +465,6 @@ bool vc_gram_nullable(struct vc_gram *g, vc_gram_node x) {
     return g->nodes[x].flags & GN_NULLABLE;
 }
 
-bool vc_gram_has_rules(struct vc_gram *g, vc_gram_node x) { return x && x < g->n_nodes && g->nodes[x].flags & GN_RULES; }
+bool vc_gram_has_rules(struct vc_gram *g, vc_gram_node x) {
+    return x && x < g->n_nodes && g->nodes[x].flags & GN_RULES;
+}

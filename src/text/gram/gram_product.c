@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Intersection and difference: the NFA of a beside the deterministic automaton of b, pairs made as they are reached. One counted
- * site of a may stay: then, for each pair inside it, the numbers of further rounds after which the whole can come to its end are
- * worked out (a sequence of sets of pairs, which repeats in the end), so that no text is begun that can't be finished. */
+ * Intersection and difference: the NFA of a beside the deterministic automaton of b, pairs made as they are reached.
+ * One counted site of a may stay: then, for each pair inside it, the numbers of further rounds after which the whole
+ * can come to its end are worked out (a sequence of sets of pairs, which repeats in the end), so that no text is
+ * begun that can't be finished. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -58,7 +59,8 @@ static bool pair_state(struct product *p, uint32_t q, uint32_t d, uint32_t *stat
             return true;
         }
     }
-    if (!VC_GRAM_ROOM(p->pairs, p->n_pairs, p->cap_pairs) || !VC_GRAM_ROOM(p->state, p->n_pairs, p->cap_state)) return no_memory(p->g);
+    if (!VC_GRAM_ROOM(p->pairs, p->n_pairs, p->cap_pairs) || !VC_GRAM_ROOM(p->state, p->n_pairs, p->cap_state))
+        return no_memory(p->g);
     if (!vc_nfa_state(p->g, p->out, state)) return false;
     p->pairs[p->n_pairs] = (struct pair){ q, d };
     p->state[p->n_pairs] = *state;
@@ -168,7 +170,8 @@ static void mark_inside(struct count *c) {
         again = false;
         for (size_t i = c->p->edge0; i < o->n_edges; i++) {
             const struct nedge *e = &o->edges[i];
-            if (e->from < c->base || e->kind == NE_EXIT || e->kind == NE_ENTER || !c->inside[e->from - c->base]) continue;
+            if (e->from < c->base || e->kind == NE_EXIT || e->kind == NE_ENTER || !c->inside[e->from - c->base])
+                continue;
             if (e->to < c->base || c->inside[e->to - c->base]) continue;
             c->inside[e->to - c->base] = 1;
             again = true;
@@ -179,7 +182,9 @@ static void mark_inside(struct count *c) {
     }
 }
 
-static bool row_has(const struct count *c, const uint64_t *row, uint32_t s) { return row[c->bit[s] / 64] >> c->bit[s] % 64 & 1; }
+static bool row_has(const struct count *c, const uint64_t *row, uint32_t s) {
+    return row[c->bit[s] / 64] >> c->bit[s] % 64 & 1;
+}
 
 static void row_add(struct count *c, uint64_t *row, uint32_t s, size_t *n) {
     if (!c->inside[s] || row_has(c, row, s)) return;
@@ -214,7 +219,8 @@ static bool rows_made(struct count *c) {
     struct nlive *l = &c->live;
     l->n_rows = 0;
     l->words = c->bits / 64 + 1;
-    uint32_t limit = (uint32_t)VC_MIN((uint64_t)MAX_ROWS, (64u << 20) / (8u * (uint64_t)l->words)), *sum = malloc(MAX_ROWS * sizeof *sum);
+    uint32_t limit = (uint32_t)VC_MIN((uint64_t)MAX_ROWS, (64u << 20) / (8u * (uint64_t)l->words)),
+             *sum = malloc(MAX_ROWS * sizeof *sum);
     if (!sum) return no_memory(c->p->g);
     bool ok = true, done = false;
     while (ok && !done) {
@@ -225,7 +231,9 @@ static bool rows_made(struct count *c) {
         for (uint32_t s = 0; s < c->n; s++) {
             for (uint32_t k = c->at[s]; k < c->at[s + 1]; k++) {
                 const struct nedge *e = our_edge(c, k);
-                bool to = e->kind == NE_EXIT && !before ? c->ends[s] : e->kind == NE_INC && before && c->inside[s] && row_has(c, before, s);
+                bool to = e->kind == NE_EXIT && !before
+                              ? c->ends[s]
+                              : e->kind == NE_INC && before && c->inside[s] && row_has(c, before, s);
                 if (to) row_add(c, row, e->from - c->base, &n);
             }
         }
@@ -247,7 +255,9 @@ static bool rows_made(struct count *c) {
         }
         if (done) break;
         ok = l->n_rows < limit - 1 && vc_gram_in_time(c->p->g);
-        if (!ok) vc_gram_fail(c->p->g, VC_E_INVALID, "grammar: a pattern with a counted length is too complex (period over %u)", limit);
+        if (!ok)
+            vc_gram_fail(c->p->g, VC_E_INVALID,
+                         "grammar: a pattern with a counted length is too complex (period over %u)", limit);
         sum[l->n_rows++] = (uint32_t)h;
     }
     free(sum);
@@ -267,7 +277,8 @@ static void ends_close(struct count *c, const struct nsite *site, bool *grew) {
             bool live = e->to == c->p->t;
             if (!live && e->to >= c->base) {
                 uint32_t s = e->to - c->base;
-                live = e->kind == NE_ENTER ? c->live.rows && vc_nfa_live(site, c->bit[s], 0) : !c->inside[s] && c->ends[s];
+                live = e->kind == NE_ENTER ? c->live.rows && vc_nfa_live(site, c->bit[s], 0)
+                                           : !c->inside[s] && c->ends[s];
             }
             if (!live) continue;
             c->ends[e->from - c->base] = 1;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Regular expressions to nodes. What an expression matches is kept in four parts, by whether a ^ or a $ holds at its ends, so
- * that anchors may stand wherever they make sense; groups don't capture, and lazy repeats match what greedy ones do. */
+ * Regular expressions to nodes. What an expression matches is kept in four parts, by whether a ^ or a $ holds at its
+ * ends, so that anchors may stand wherever they make sense; groups don't capture, and lazy repeats match what greedy
+ * ones do. */
 #include <stdlib.h>
 
 #include "text/gram/gram_regex.h"
@@ -80,7 +81,8 @@ static bool braces(struct rx *x, uint32_t *min, uint32_t *max) {
         if (v[comma] < VC_GRAM_INF) v[comma] = v[comma] * 10 + (uint64_t)(c - '0');
     }
     if (at >= x->n || (!have[0] && !(comma && have[1] && !(x->flags & VC_GRAM_RX_ECMA)))) return false;
-    if (v[0] >= VC_GRAM_INF || v[1] >= VC_GRAM_INF) return vc_rx_bad(x, x->at, VC_E_INVALID, "a repeat count over 4294967294");
+    if (v[0] >= VC_GRAM_INF || v[1] >= VC_GRAM_INF)
+        return vc_rx_bad(x, x->at, VC_E_INVALID, "a repeat count over 4294967294");
     *min = (uint32_t)v[0];
     *max = !comma ? *min : have[1] ? (uint32_t)v[1] : VC_GRAM_INF;
     if (*min > *max) return vc_rx_bad(x, x->at, VC_E_INVALID, "a repeat whose maximum is below its minimum");
@@ -140,7 +142,8 @@ static bool group(struct rx *x, struct val *v) {
         }
     }
     if (!alternation(x, v)) return false;
-    if (rx_peek(x) != ')' || !rx_more(x)) return vc_rx_bad(x, from, VC_E_INVALID, "a group without its closing parenthesis");
+    if (rx_peek(x) != ')' || !rx_more(x))
+        return vc_rx_bad(x, from, VC_E_INVALID, "a group without its closing parenthesis");
     x->at++;
     return true;
 }
@@ -230,7 +233,8 @@ static bool alternation(struct rx *x, struct val *v) {
         struct val w;
         ok = sequence(x, &w);
         for (int i = 0; ok && i < 4; i++) {
-            ok = VC_GRAM_ROOM(alts[i >> 1][i & 1], n, cap[i >> 1][i & 1]) || vc_rx_bad(x, x->at, VC_E_NOMEM, "out of memory");
+            ok = VC_GRAM_ROOM(alts[i >> 1][i & 1], n, cap[i >> 1][i & 1]) ||
+                 vc_rx_bad(x, x->at, VC_E_NOMEM, "out of memory");
             if (ok) alts[i >> 1][i & 1][n] = w.n[i >> 1][i & 1];
         }
         n++;

@@ -32,10 +32,13 @@ static bool add_all(struct rx *x, struct rx_set *s, struct rx_set *t, bool negat
 }
 
 static bool named(struct rx *x, struct rx_set *s, char c) {
-    static const struct vc_gram_range digits[] = { { '0', '9' } }, words[] = { { '0', '9' }, { 'A', 'Z' }, { '_', '_' }, { 'a', 'z' } };
+    static const struct vc_gram_range digits[] = { { '0', '9' } },
+                                      words[] = { { '0', '9' }, { 'A', 'Z' }, { '_', '_' }, { 'a', 'z' } };
     static const struct vc_gram_range blank[] = { { 9, 13 }, { 32, 32 } };
-    static const struct vc_gram_range ecma[] = { { 9, 13 }, { 32, 32 }, { 0xA0, 0xA0 }, { 0x1680, 0x1680 }, { 0x2000, 0x200A }, { 0x2028, 0x2029 },
-                                                 { 0x202F, 0x202F }, { 0x205F, 0x205F }, { 0x3000, 0x3000 }, { 0xFEFF, 0xFEFF } };
+    static const struct vc_gram_range ecma[] = { { 9, 13 },          { 32, 32 },         { 0xA0, 0xA0 },
+                                                 { 0x1680, 0x1680 }, { 0x2000, 0x200A }, { 0x2028, 0x2029 },
+                                                 { 0x202F, 0x202F }, { 0x205F, 0x205F }, { 0x3000, 0x3000 },
+                                                 { 0xFEFF, 0xFEFF } };
     struct rx_set t = { 0 };
     const struct vc_gram_range *r = digits;
     size_t n = 1;
@@ -70,7 +73,8 @@ static bool unicode(struct rx *x, uint32_t *c) {
     if (rx_peek(x) == '{' && x->flags & VC_GRAM_RX_ECMA) {
         size_t end = ++x->at;
         while (end < x->n && x->p[end] != '}') end++;
-        if (end == x->n || end == x->at || end - x->at > 8) return vc_rx_bad(x, from, VC_E_INVALID, "\\u{ without its number and }");
+        if (end == x->n || end == x->at || end - x->at > 8)
+            return vc_rx_bad(x, from, VC_E_INVALID, "\\u{ without its number and }");
         if (!hex(x, (unsigned)(end - x->at), c)) return false;
         x->at++;
     } else {
@@ -84,14 +88,17 @@ static bool unicode(struct rx *x, uint32_t *c) {
             else x->at = keep;
         }
     }
-    if (*c > 0x10FFFF || (*c >= 0xD800 && *c < 0xE000)) return vc_rx_bad(x, from, VC_E_INVALID, "no character has this number");
+    if (*c > 0x10FFFF || (*c >= 0xD800 && *c < 0xE000))
+        return vc_rx_bad(x, from, VC_E_INVALID, "no character has this number");
     return true;
 }
 
 /* \p{L}, \p{Lu}, \p{General_Category=L} */
 static bool property(struct rx *x, struct rx_set *s, bool negate) {
-    static const char cats[][3] = { "Cn", "Lu", "Ll", "Lt", "Lm", "Lo", "Mn", "Mc", "Me", "Nd", "Nl", "No", "Pc", "Pd", "Ps", "Pe", "Pi", "Pf",
-                                    "Po", "Sm", "Sc", "Sk", "So", "Zs", "Zl", "Zp", "Cc", "Cf", "Cs", "Co" };     /* in utf8proc's order */
+    static const char cats[][3] = {
+        "Cn", "Lu", "Ll", "Lt", "Lm", "Lo", "Mn", "Mc", "Me", "Nd", "Nl", "No", "Pc", "Pd", "Ps",
+        "Pe", "Pi", "Pf", "Po", "Sm", "Sc", "Sk", "So", "Zs", "Zl", "Zp", "Cc", "Cf", "Cs", "Co"
+    }; /* in utf8proc's order */
     size_t from = x->at;
     if (rx_peek(x) != '{') return vc_rx_bad(x, from, VC_E_INVALID, "\\p without {");
     size_t end = ++x->at;
@@ -108,7 +115,9 @@ static bool property(struct rx *x, struct rx_set *s, bool negate) {
         in[i] = (name.n == 1 && name.p[0] == cats[i][0]) || vc_str_is(name, cats[i]) || vc_str_is(name, "Any");
         any |= in[i];
     }
-    if (!any) return vc_rx_bad(x, from, VC_E_UNSUPPORTED, "this Unicode property is not supported (general categories are)");
+    if (!any)
+        return vc_rx_bad(x, from, VC_E_UNSUPPORTED,
+                         "this Unicode property is not supported (general categories are)");
     struct rx_set t = { 0 };
     bool ok = true;
     uint32_t start = UINT32_MAX;
@@ -178,7 +187,8 @@ bool vc_rx_escape(struct rx *x, bool in_class, uint32_t *c, struct rx_set *s) {
     if (e == '0') {
         x->at++;
         *c = 0;
-        for (int i = 0; i < 2 && !(x->flags & VC_GRAM_RX_ECMA) && rx_peek(x) >= '0' && rx_peek(x) <= '7'; i++) *c = *c * 8 + (uint32_t)(x->p[x->at++] - '0');
+        for (int i = 0; i < 2 && !(x->flags & VC_GRAM_RX_ECMA) && rx_peek(x) >= '0' && rx_peek(x) <= '7'; i++)
+            *c = *c * 8 + (uint32_t)(x->p[x->at++] - '0');
         return true;
     }
     if (e >= '1' && e <= '9') return vc_rx_bad(x, from, VC_E_UNSUPPORTED, "back references are not supported");
@@ -208,7 +218,8 @@ bool vc_rx_class(struct rx *x, struct rx_set *s, bool *negate) {
         x->at++;
         if (!vc_rx_char(x, &hi)) return false;
         if (hi == '\\' && !vc_rx_escape(x, true, &hi, s)) return false;
-        if (lo == UINT32_MAX || hi == UINT32_MAX) return vc_rx_bad(x, begin, VC_E_INVALID, "a range that begins or ends with a set");
+        if (lo == UINT32_MAX || hi == UINT32_MAX)
+            return vc_rx_bad(x, begin, VC_E_INVALID, "a range that begins or ends with a set");
         if (lo > hi) return vc_rx_bad(x, begin, VC_E_INVALID, "a range whose end is before its begin");
         if (!vc_rx_add(x, s, lo, hi)) return false;
     }

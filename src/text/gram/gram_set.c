@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Sets of stacks, each once. A set is a sorted list of frames (code, count, set of the stacks below); frames with equal code and
- * count share one set below, so that ambiguous grammars have few sets where they have many stacks. Set 0 is the bottom alone.
- * In a loop of which every round may be the last, a lower count can do all that a higher one can: the higher one is dropped. */
+ * Sets of stacks, each once. A set is a sorted list of frames (code, count, set of the stacks below); frames with
+ * equal code and count share one set below, so that ambiguous grammars have few sets where they have many stacks. Set
+ * 0 is the bottom alone. In a loop of which every round may be the last, a lower count can do all that a higher one
+ * can: the higher one is dropped. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Ranges of code points as sequences of byte ranges (UTF-8, RFC 3629): a range is cut where the length changes and where only a
- * part of the continuation bytes is covered. */
+ * Ranges of code points as sequences of byte ranges (UTF-8, RFC 3629): a range is cut where the length changes and
+ * where only a part of the continuation bytes is covered. */
 #include "text/gram/gram_int.h"
 
 static unsigned encode(uint32_t c, uint8_t b[4]) {

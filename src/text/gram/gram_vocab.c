@@ -53,7 +53,8 @@ static void nodes(struct vc_grammar_vocab *v, const struct entry *e, size_t n, u
 
 /* How a byte continues UTF-8: state 0 is between characters, 9 broken; the rest are what is expected next. */
 static uint8_t utf8_next(uint8_t state, unsigned b) {
-    static const uint8_t lo[9] = { 0, 0x80, 0x80, 0x80, 0xA0, 0x80, 0x90, 0x80, 0 }, hi[9] = { 0, 0xBF, 0xBF, 0xBF, 0xBF, 0x9F, 0xBF, 0x8F, 0 };
+    static const uint8_t lo[9] = { 0, 0x80, 0x80, 0x80, 0xA0, 0x80, 0x90, 0x80, 0 },
+                         hi[9] = { 0, 0xBF, 0xBF, 0xBF, 0xBF, 0x9F, 0xBF, 0x8F, 0 };
     static const uint8_t to[9] = { 0, 0, 1, 2, 1, 1, 2, 2, 0 };
     if (state == 9) return 9;
     if (state) return b >= lo[state] && b <= hi[state] ? to[state] : 9;
@@ -64,8 +65,8 @@ static uint8_t utf8_next(uint8_t state, unsigned b) {
     return b == 0xF0 ? 6 : b == 0xF4 ? 7 : 3;
 }
 
-/* What lies below each node, and the tokens in order. broken: some text below is not UTF-8 when read from the node on, which is
- * so for most nodes in the middle of a character. */
+/* What lies below each node, and the tokens in order. broken: some text below is not UTF-8 when read from the node
+ * on, which is so for most nodes in the middle of a character. */
 static bool covers(struct vc_grammar_vocab *v) {
     uint32_t *up = malloc(((size_t)v->depth + 2) * sizeof *up), at = 0;
     v->cover = calloc(v->n_nodes, sizeof *v->cover);
@@ -78,7 +79,8 @@ static bool covers(struct vc_grammar_vocab *v) {
         v->first[i] = at;
         for (uint32_t t = v->tok[i]; t != VC_NO_TOKEN; t = v->same[t]) {
             v->leads[at] = 0;
-            for (uint32_t k = v->off[t]; k < v->off[t + 1]; k++) v->leads[at] = (uint16_t)(v->leads[at] + ((v->blob[k] & 0xC0) != 0x80));
+            for (uint32_t k = v->off[t]; k < v->off[t + 1]; k++)
+                v->leads[at] = (uint16_t)(v->leads[at] + ((v->blob[k] & 0xC0) != 0x80));
             v->order[at++] = t;
             v->all[t / 32] |= 1u << t % 32;
         }
@@ -136,7 +138,8 @@ void vc_grammar_vocab_del(struct vc_grammar_vocab *v) {
     free(v);
 }
 
-static bool fill(struct vc_grammar_vocab *v, const char *const *bytes, const uint32_t *len, const int32_t *eos, size_t n_eos) {
+static bool fill(struct vc_grammar_vocab *v, const char *const *bytes, const uint32_t *len, const int32_t *eos,
+                 size_t n_eos) {
     size_t total = 0, m = 0;
     for (uint32_t i = 0; i < v->size; i++) total += len[i];
     if (total > UINT32_MAX / 2) return false;
@@ -179,8 +182,8 @@ vc_status vc_grammar_vocab_new(struct vc_grammar_vocab **out, const char *const 
     return VC_OK;
 }
 
-vc_status vc_grammar_tokens(struct vc_grammar_vocab **out, const struct vc_tokenizer *t, const int32_t *eos, size_t n_eos,
-                            vc_err *err) {
+vc_status vc_grammar_tokens(struct vc_grammar_vocab **out, const struct vc_tokenizer *t, const int32_t *eos,
+                            size_t n_eos, vc_err *err) {
     *out = NULL;
     uint32_t n = vc_tok_size(t);
     struct vc_buf b = { 0 };

@@ -17,7 +17,9 @@ int vc_grammar_kind_of(const char *name) {
     return -1;
 }
 
-const char *vc_grammar_kind_name(enum vc_grammar_kind kind) { return (size_t)kind < VC_ARRAY_LEN(names) ? names[kind] : "?"; }
+const char *vc_grammar_kind_name(enum vc_grammar_kind kind) {
+    return (size_t)kind < VC_ARRAY_LEN(names) ? names[kind] : "?";
+}
 
 static void grammar_del(struct vc_grammar *r) {
     vc_conf_free(r);
@@ -89,8 +91,8 @@ static vc_status choice(struct vc_gram *g, const char *spec, size_t n, vc_gram_n
     return s;
 }
 
-static vc_status build(struct vc_gram *g, enum vc_grammar_kind kind, const char *spec, size_t n, int whitespace, vc_gram_node *root,
-                       struct vc_grammar_where *where, vc_err *err) {
+static vc_status build(struct vc_gram *g, enum vc_grammar_kind kind, const char *spec, size_t n, int whitespace,
+                       vc_gram_node *root, struct vc_grammar_where *where, vc_err *err) {
     vc_err inner = VC_ERR_INIT;
     vc_status s = VC_OK;
     switch (kind) {
@@ -118,7 +120,8 @@ vc_status vc_grammar_compile(struct vc_grammar **out, enum vc_grammar_kind kind,
     struct vc_grammar_options o = { .whitespace = VC_GRAMMAR_WS_DEFAULT };
     if (opt) o = *opt;
     if (o.whitespace == VC_GRAMMAR_WS_DEFAULT) o.whitespace = 32;
-    if (o.whitespace < VC_GRAMMAR_WS_ANY) return vc_fail(err, VC_E_INVALID, "grammar: white space of %d characters", o.whitespace);
+    if (o.whitespace < VC_GRAMMAR_WS_ANY)
+        return vc_fail(err, VC_E_INVALID, "grammar: white space of %d characters", o.whitespace);
     struct vc_gram *g = NULL;
     VC_TRY(vc_gram_new(&g, &o.limits, err));
     vc_gram_node root = 0;
@@ -139,7 +142,10 @@ vc_status vc_grammar_prepare(struct vc_grammar *r, struct vc_grammar_vocab *v, v
 
 void vc_grammar_stats(struct vc_grammar *r, struct vc_grammar_stats *out) {
     pthread_mutex_lock(r->lock);
-    *out = (struct vc_grammar_stats){ .states = r->n_states, .configs = r->n_confs, .masks = r->masks, .mask_hits = r->mask_hits,
+    *out = (struct vc_grammar_stats){ .states = r->n_states,
+                                      .configs = r->n_confs,
+                                      .masks = r->masks,
+                                      .mask_hits = r->mask_hits,
                                       .cache_bytes = vc_conf_bytes(r) };
     for (size_t i = 0; r->lexemes && i < r->g->nfa.n_sites; i++) out->lexemes += r->lexemes[i].lex != NULL;
     pthread_mutex_unlock(r->lock);
