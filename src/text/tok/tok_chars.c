@@ -70,6 +70,14 @@ bool vc_chr_punct(uint32_t cp) {
     return in_ranges(cp, punct, VC_ARRAY_LEN(punct));
 }
 
+bool vc_chr_accent(uint32_t cp) {
+    static const struct range r[] = {
+#define MARK(a, b) { a, b },
+#include "text/tok/tok_unicode.def"
+    };
+    return cp >= 0x300 && in_ranges(cp, r, VC_ARRAY_LEN(r));
+}
+
 bool vc_chr_undivided(uint32_t cp) {
     static const struct range r[] = {
 #define UNDIVIDED(a, b) { a, b },
@@ -144,12 +152,13 @@ size_t vc_chr_valid(const char *s, size_t n) {
     return n;
 }
 
-/* Lower case, with the pairs that Unicode 16 added. */
+/* Lower case, with the pairs that Unicode 16 and 17 added. */
 uint32_t vc_chr_lower(uint32_t cp) {
     if (cp < 0x80) return cp >= 'A' && cp <= 'Z' ? cp + 32 : cp;
     if (cp >= 0x10D50 && cp <= 0x10D65) return cp + 0x20;
+    if (cp >= 0x16EA0 && cp <= 0x16EB8) return cp + 0x1B;
     switch (cp) {
-    case 0x1C89: case 0xA7CC: case 0xA7DA: return cp + 1;
+    case 0x1C89: case 0xA7CC: case 0xA7CE: case 0xA7D2: case 0xA7D4: case 0xA7DA: return cp + 1;
     case 0xA7CB: return 0x264;
     case 0xA7DC: return 0x19B;
     default: return (uint32_t)utf8proc_tolower((utf8proc_int32_t)cp);

@@ -11,6 +11,7 @@
 bool vc_chr_space(uint32_t cp);        /* White_Space */
 bool vc_chr_numeric(uint32_t cp);      /* Nd, Nl, No */
 bool vc_chr_punct(uint32_t cp);        /* P* of an old Unicode, as the tokenizers crate, and the ASCII signs $+<=>^`|~ */
+bool vc_chr_accent(uint32_t cp);       /* M* of an old Unicode, which StripAccents drops */
 bool vc_chr_undivided(uint32_t cp);    /* has a decomposition that the tokenizers crate does not know */
 bool vc_chr_word(uint32_t cp);         /* \w of UTS #18, as Rust's regex crate: Alphabetic, M, Nd, Pc, Join_Control */
 bool vc_chr_mark(uint32_t cp);         /* M* */

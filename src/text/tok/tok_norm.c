@@ -127,7 +127,7 @@ static bool strip_accents(struct vc_tok_scratch *s, const struct vc_tok_view *v,
     for (size_t i = 0; i < v->n;) {
         uint32_t cp;
         size_t k = vc_chr_at(v->p + i, &cp);
-        if (!vc_chr_mark(cp) && !vc_tok_put_view(s, o, v, i, i + k)) return false;
+        if (!vc_chr_accent(cp) && !vc_tok_put_view(s, o, v, i, i + k)) return false;
         i += k;
     }
     return true;
