@@ -20,7 +20,8 @@ struct vc_rmsnorm_args { float eps, weight_offset; };
 struct vc_headnorm_args { float eps, weight_offset; uint32_t heads, head_dim; };
 
 /* QUANTIZE: in x [T,K]; out q: rows in the layout of op/qact.h. Per block of `block` (32 or 256) values:
- * d = max|x| / 127; q = nearest-even(x * (1/d)), all 0 when d is 0; sums of q per 16 values. */
+ * d = max|x| / 127; q = nearest-even(x * (1/d)), all 0 when d is 0; sums of q per 16 values. Blocks of 32 store
+ * b_scale(d) (slot quant.scale). */
 struct vc_quantize_args { uint32_t block; };
 
 /* MATMUL: in x [M,K] (f32, f16, bf16; a quantized activation for the iblk core), w [N,K], bias f32 [1,N] or absent;

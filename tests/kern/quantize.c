@@ -12,6 +12,7 @@ static struct vc_view qact_view(uint32_t rows, uint32_t K, uint32_t block) {
 
 static void run(enum vc_dtype t, uint32_t rows, uint32_t K, uint32_t block, enum h_data kind) {
     struct vc_contract c = h_contract(VC_OP_QUANTIZE, VC_ARITH_ELEMENT);
+    c.slot[VC_SLOT_QUANT_SCALE] = rows == 2 ? VC_F16 : rows == 3 ? VC_BF16 : VC_F32;
     struct vc_quantize_args args = { block };
     struct vc_op_call call = { .contract = &c, .args = &args };
     char what[120];

@@ -2,6 +2,7 @@
  * QUANTIZE: rows of f32, bf16 or f16 to int8 with a scale per block and sums per 16 (op/qact.h), as op/ref/quantize.c. */
 #include "kern/cpu/simd.h"
 #include "base/pool.h"
+#include "num/half.h"
 #include "op/args.h"
 #include "op/qact.h"
 
@@ -78,6 +79,11 @@ VC_INLINE void any_block(enum vc_dtype t, uint32_t n, const void *x, char *row, 
     else blocks(t, 256, x, row, K, b0, b1);
 }
 
+static void round_scales(uint8_t to, char *row, uint32_t K, uint32_t b0, uint32_t b1) {
+    float *d = (float *)(void *)(row + vc_qact_d_at(K));
+    for (uint32_t b = b0; b < b1; b++) d[b] = to == VC_F16 ? vc_f16_f32(vc_f32_f16(d[b])) : vc_bf16_f32(vc_f32_bf16(d[b]));
+}
+
 /* Threads share pieces of 16 blocks, whose results are whole cache lines. */
 void VC_K(vc_quantize)(const struct vc_op_call *c, uint32_t part, uint32_t parts) {
     const struct vc_quantize_args *a = c->args;
@@ -93,5 +99,6 @@ void VC_K(vc_quantize)(const struct vc_op_call *c, uint32_t part, uint32_t parts
         if (x->dtype == VC_BF16) any_block(VC_BF16, a->block, in, row, K, b0, b1);
         else if (x->dtype == VC_F16) any_block(VC_F16, a->block, in, row, K, b0, b1);
         else any_block(VC_F32, a->block, in, row, K, b0, b1);
+        if (a->block == 32 && c->contract->slot[VC_SLOT_QUANT_SCALE] != VC_F32) round_scales(c->contract->slot[VC_SLOT_QUANT_SCALE], row, K, b0, b1);
     }
 }

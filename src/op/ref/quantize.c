@@ -34,7 +34,10 @@ void vc_ref_quantize(const struct vc_op_call *c, uint32_t part, uint32_t parts) 
         int8_t *q = (int8_t *)(void *)row;
         float *d = (float *)(void *)(row + vc_qact_d_at(K));
         int16_t *sum = (int16_t *)(void *)(row + vc_qact_sum_at(K, a->block));
-        for (uint32_t b = 0; b < K / a->block; b++) d[b] = block(x, r, b * a->block, a->block, q + b * a->block);
+        for (uint32_t b = 0; b < K / a->block; b++) {
+            d[b] = block(x, r, b * a->block, a->block, q + b * a->block);
+            if (a->block == 32) d[b] = vc_round_to(c->contract->slot[VC_SLOT_QUANT_SCALE], d[b]);
+        }
         for (uint32_t i = 0; i < K / 16; i++) {
             int s = 0;
             for (uint32_t j = 0; j < 16; j++) s += q[i * 16 + j];
