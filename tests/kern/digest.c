@@ -132,7 +132,8 @@ static void build_attention(struct call *c, const struct vc_kernel *k, enum vc_d
 }
 
 static void build_matmul(struct call *c, const struct vc_kernel *k, enum vc_dtype w, uint32_t rows) {
-    uint32_t K = 1536, N = 70;
+    bool wide = k->inner & VC_INNER_MAX_ONLY;                   /* such rows take wide weights only */
+    uint32_t K = wide ? 96 : 1536, N = wide ? 8200 : 70;
     bool iblk = k->core == VC_ARITH_IBLK;
     c->dims.N = N, c->dims.K = K, c->dims.weight = w;
     c->call.in[0] = iblk ? quantized(c, c->dims.in0, rows, K) : random_view(c, c->dims.in0, rows, K);

@@ -63,7 +63,8 @@ static void route(const struct vc_view *ids, const struct vc_view *weights, uint
 static struct vc_view quantized(const struct vc_view *x, uint32_t block) {
     struct vc_view q = h_view(block == 32 ? VC_A8_32 : VC_A8_256, x->rows, x->cols, 0);
     const struct vc_quantize_args a = { block };
-    struct vc_op_call call = { .in = { *x }, .out = { q }, .args = &a };
+    const struct vc_contract plain = h_contract(VC_OP_QUANTIZE, VC_ARITH_ELEMENT);
+    struct vc_op_call call = { .contract = &plain, .in = { *x }, .out = { q }, .args = &a };
     vc_ref_quantize(&call, 0, 1);
     return q;
 }

@@ -51,7 +51,8 @@ static void quantize(const struct part *p, float *h, uint32_t n0, uint32_t n1, c
     const uint32_t I = p->m.I, block = vc_qact_block(p->m.c->in[4].dtype), n = n1 - n0;
     VC_ALIGNED(64) char row[GU_COLS + 64 + 64];
     const struct vc_quantize_args qa = { block };
-    const struct vc_op_call call = { .args = &qa, .in = { { h, h, n * sizeof(float), 1, n, VC_F32 } },
+    const struct vc_contract plain = { .op = VC_OP_QUANTIZE };             /* quant.scale is of the op QUANTIZE alone */
+    const struct vc_op_call call = { .contract = &plain, .args = &qa, .in = { { h, h, n * sizeof(float), 1, n, VC_F32 } },
                                      .out = { { row, row, sizeof row, 1, n, block == 32 ? VC_A8_32 : VC_A8_256 } } };
     VC_K(vc_quantize)(&call, 0, 1);
     memcpy(dst + n0, row, n);

@@ -72,7 +72,8 @@ void vc_ref_moe(const struct vc_op_call *c, uint32_t part, uint32_t parts) {
                 hidden(c, t, e, h);
                 if (c->contract->core == VC_ARITH_IBLK) {
                     const struct vc_quantize_args qa = { qblock };
-                    struct vc_op_call quant = { .in = { x },
+                    const struct vc_contract plain = { .op = VC_OP_QUANTIZE };
+                    struct vc_op_call quant = { .contract = &plain, .in = { x },
                                                 .out = { { q, q, sizeof q, 1, I,
                                                            qblock == 32 ? VC_A8_32 : VC_A8_256 } },
                                                 .args = &qa };
