@@ -60,9 +60,12 @@ uint32_t vc_prog_weight(struct vc_prog *p, const struct vc_view *w) {
     return p->num_weights++;
 }
 
-enum vc_dtype vc_prog_dtype(const struct vc_prog *p, uint32_t s) { return p->streams[s].dtype; }
-uint32_t vc_prog_cols(const struct vc_prog *p, uint32_t s) { return p->streams[s].cols; }
-void vc_prog_keep(struct vc_prog *p, uint32_t s) { p->streams[s].keep = true; }
+/* After a failure, which vc_prog_plan reports, there may be no stream at all. */
+enum vc_dtype vc_prog_dtype(const struct vc_prog *p, uint32_t s) { return s < p->num_streams ? p->streams[s].dtype : VC_F32; }
+uint32_t vc_prog_cols(const struct vc_prog *p, uint32_t s) { return s < p->num_streams ? p->streams[s].cols : 0; }
+void vc_prog_keep(struct vc_prog *p, uint32_t s) {
+    if (s < p->num_streams) p->streams[s].keep = true;
+}
 void vc_prog_begin_head(struct vc_prog *p) { p->head_at = p->num_lines; }
 void vc_prog_set_kv(struct vc_prog *p, const struct vc_kv_pool *kv) { p->kv = *kv; }
 size_t vc_prog_workspace(const struct vc_prog *p) { return p->workspace_bytes; }
