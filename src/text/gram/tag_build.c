@@ -84,7 +84,7 @@ static vc_status list_of(struct vc_tag_cx *t, const json_t *o, const char *membe
 }
 
 static vc_status const_string(struct vc_tag_cx *t, const json_t *o, const struct vc_tag_strs *ends, vc_gram_node *out) {
-    vc_str s;
+    vc_str s = { NULL, 0 };
     (void)ends;
     VC_TRY(string_of(t, o, "value", &s));
     *out = vc_gram_text(t->g, s.p, s.n);
@@ -121,7 +121,7 @@ static vc_status json_schema(struct vc_tag_cx *t, const json_t *o, const struct 
 }
 
 static vc_status grammar(struct vc_tag_cx *t, const json_t *o, const struct vc_tag_strs *ends, vc_gram_node *out) {
-    vc_str s;
+    vc_str s = { NULL, 0 };
     vc_err err = VC_ERR_INIT;
     (void)ends;
     VC_TRY(string_of(t, o, "grammar", &s));
@@ -130,7 +130,7 @@ static vc_status grammar(struct vc_tag_cx *t, const json_t *o, const struct vc_t
 }
 
 static vc_status regex(struct vc_tag_cx *t, const json_t *o, const struct vc_tag_strs *ends, vc_gram_node *out) {
-    vc_str s;
+    vc_str s = { NULL, 0 };
     vc_err err = VC_ERR_INIT;
     (void)ends;
     VC_TRY(string_of(t, o, "pattern", &s));
@@ -149,7 +149,7 @@ static vc_status count_of(struct vc_tag_cx *t, const json_t *o, const char *memb
 static vc_status any_text(struct vc_tag_cx *t, const json_t *o, const struct vc_tag_strs *ends, vc_gram_node *out) {
     struct vc_tag_strs excludes;
     const json_t *tokens = json_object_get(o, "max_tokens"), *chars = json_object_get(o, "max_chars");
-    int64_t max;
+    int64_t max = 0;
     if (tokens && !json_is_null(tokens))
         return vc_tag_fail(t, VC_E_UNSUPPORTED, "max_tokens", "a grammar counts no tokens; use max_chars");
     VC_TRY(vc_tag_strings(t, o, "excludes", ends, &excludes));
@@ -202,7 +202,7 @@ static vc_status star(struct vc_tag_cx *t, const json_t *o, const struct vc_tag_
 }
 
 static vc_status repeat(struct vc_tag_cx *t, const json_t *o, const struct vc_tag_strs *ends, vc_gram_node *out) {
-    int64_t min, max;
+    int64_t min = 0, max = -1;
     VC_TRY(count_of(t, o, "min", 0, &min));
     VC_TRY(count_of(t, o, "max", -1, &max));
     if (max >= 0 && max < min) return vc_tag_fail(t, VC_E_INVALID, "max", "below min");
@@ -217,7 +217,7 @@ static vc_status ends_of(struct vc_tag_cx *t, const json_t *o, struct vc_tag_str
         VC_TRY(vc_tag_strings(t, o, "end", NULL, ends));
         if (!ends->n) return vc_tag_fail(t, VC_E_INVALID, "end", "the list is empty");
     } else {
-        vc_str s;
+        vc_str s = { NULL, 0 };
         VC_TRY(string_of(t, o, "end", &s));
         *ends = (struct vc_tag_strs){ VC_NEW_ARRAY(&t->arena, vc_str, 1), 1 };
         if (!ends->v) return no_memory(t);
@@ -230,7 +230,7 @@ static vc_status ends_of(struct vc_tag_cx *t, const json_t *o, struct vc_tag_str
 
 /* A tag without the first skip bytes of its begin. */
 static vc_status tag_rest(struct vc_tag_cx *t, const json_t *o, size_t skip, bool legacy, vc_gram_node *out) {
-    vc_str begin;
+    vc_str begin = { NULL, 0 };
     struct vc_tag_strs ends;
     vc_gram_node content = 0, end = 0;
     if (json_is_object(json_object_get(o, "begin")))
@@ -307,7 +307,7 @@ static vc_status triggered_tags(struct vc_tag_cx *t, const json_t *o, const stru
 static vc_status tags_with_separator(struct vc_tag_cx *t, const json_t *o, const struct vc_tag_strs *ends,
                                      vc_gram_node *out) {
     bool at_least_one = false, once = false;
-    vc_str sep;
+    vc_str sep = { NULL, 0 };
     size_t n;
     (void)ends;
     VC_TRY(list_of(t, o, "tags", &n));
