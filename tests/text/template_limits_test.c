@@ -75,7 +75,7 @@ static const struct { const char *text, *want; } cases[] = {
     { "{% set a = 'a' * 9000000 %}{% for i in range(100000) %}{% set x = a.rfind('a' * 40 ~ 'b') %}{% endfor %}", "" },
     { "{% set a = 'a' * 9000000 %}{% for i in range(100000) %}{% set x = a.count('aa') %}{% endfor %}", "longer than" },
     { "{% set a = 'a' * 9000000 %}{% for i in range(100000) %}{% set x = a.strip('b') %}{% set y = a == a ~ '' %}{% endfor %}", "" },
-    { "{% set a = 'a' * 9000000 %}{% set b = 'b' * 9000000 ~ 'a' %}{{ a.strip(b) | length }}", "longer than" },
+    { "{% set a = 'a' * 9000000 %}{% set b = 'b' * 9000000 ~ 'a' %}{{ a.strip(b) | length }}", "" },
     { "{% set a = 'a' * 9000000 %}{% for i in range(100000) %}{% set x = a < a %}{% endfor %}", "longer than" },
     { "{% set a = 'a' * 9000000 %}{% for i in range(100000) %}{% set x = a in a %}{% endfor %}", "longer than" },
     { "{% set a = 'a' * 9000000 %}{% for i in range(100000) %}{% set x = {a: 1} %}{% endfor %}", "longer than" },
