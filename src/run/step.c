@@ -182,9 +182,10 @@ static void push_token(struct vc_engine_seq *q, int32_t token) {
  * sampler where that would have more to say: log-probabilities, or lists that may forbid the token. */
 static void jump(struct vc_engine *e, struct vc_seq *s) {
     struct vc_engine_seq *q = s->user;
+    if (!q->constraint || s->state != VC_SEQ_RUNNING || q->stop_soon) return;      /* ended: what q borrows may be gone */
     const struct vc_sampling *p = q->sampling;
     bool plain = p->logprobs < 0 && !p->num_allowed_ids && !p->num_bad_words && !p->num_logit_bias && !p->min_tokens && !q->all_logits;
-    if (!q->constraint || !plain || vc_seq_num_outputs(s) == 0) return;
+    if (!plain || vc_seq_num_outputs(s) == 0) return;
     while (s->state == VC_SEQ_RUNNING && !q->stop_soon) {
         int32_t token = q->constraint->ops->forced(q->constraint);
         if (token < 0) return;
