@@ -47,6 +47,8 @@ struct vc_engine {
     struct vc_sampled *results;            /* per item */
     uint8_t *failed;                       /* per item: its error is set */
     uint32_t head_first, head_count;       /* output rows in the logits stream now */
+    uint32_t max_left_out;                 /* of the last step for which the maximum was enough: logits that the head left out */
+    uint32_t max_pause, max_paused;        /* steps that compute all logits since leaving out did not pay; how many the last time */
 };
 
 void vc_engine_seq_release(struct vc_engine_seq *q);     /* frees it and the scheduler's half */

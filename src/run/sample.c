@@ -129,9 +129,13 @@ bool vc_sample_is_max(const struct vc_sampling *p) {
            !p->num_allowed_ids && !p->num_logit_bias;
 }
 
-vc_status vc_sample_max(const float *logits, uint32_t n, int32_t *token, vc_err *err) {
-    int bad = 0;
-    for (uint32_t i = 0; i < n; i++) bad |= !(logits[i] < INFINITY);
+vc_status vc_sample_max(const float *logits, uint32_t n, int32_t *token, uint32_t *left_out, vc_err *err) {
+    uint32_t bad = 0, out = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        bad |= (uint32_t) !(logits[i] < INFINITY);
+        out += (uint32_t)(logits[i] == -INFINITY);
+    }
+    *left_out = out;
     if (bad) {
         uint32_t i = 0;
         while (logits[i] < INFINITY) i++;

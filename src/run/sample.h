@@ -41,8 +41,8 @@ vc_status vc_sample_row(struct vc_sampler *s, const struct vc_sample_seq *q, flo
 
 /* Whether the token is simply the greatest logit: greedy, and nothing that looks at another or changes one. */
 bool vc_sample_is_max(const struct vc_sampling *p);
-/* That token, from a row in which lesser logits may be -inf. VC_E_NUMERIC: a value is not a number or +inf. */
-vc_status vc_sample_max(const float *logits, uint32_t n, int32_t *token, vc_err *err);
+/* That token, from a row in which lesser logits may be -inf; *left_out: how many are. VC_E_NUMERIC: a value is not a number or +inf. */
+vc_status vc_sample_max(const float *logits, uint32_t n, int32_t *token, uint32_t *left_out, vc_err *err);
 
 /* Log-probability and rank of `token` and of the k best under softmax(logits): 1 + k entries as above (prompt
  * logprobs). logits is not changed. VC_E_NUMERIC as above. */

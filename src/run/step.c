@@ -67,11 +67,21 @@ static float *row_f32(struct vc_engine *e, uint32_t r, uint32_t thread) {
 }
 
 /* The only row of the step wants its greatest logit and nothing else. Shapes no result: the head computes the same greatest. */
-static bool max_is_enough(const struct vc_engine *e) {
+static bool max_is_enough(struct vc_engine *e) {
     if (e->num_outs != 1 || e->tap || !vc_prog_finds_max(e->net->prog)) return false;
     const struct out_row *o = &e->outs[0];
     const struct vc_engine_seq *q = e->step->items[o->item].seq->user;
-    return o->samples && !o->prompt && !q->all_logits && !q->constraint && vc_sample_is_max(q->sampling);
+    if (!o->samples || o->prompt || q->all_logits || q->constraint || !vc_sample_is_max(q->sampling)) return false;
+    if (e->max_pause == 0) return true;
+    e->max_pause--;
+    return false;
+}
+
+/* Flat logits leave little out, and looking first costs half a pass: then longer and longer without, up to 256 steps. */
+static void weigh_max(struct vc_engine *e) {
+    bool paid = e->max_left_out >= e->net->config.vocab_size / 4 * 3;
+    e->max_paused = paid ? 0 : VC_MIN(2 * e->max_paused + 8, 256u);
+    e->max_pause = e->max_paused;
 }
 
 static void one_row(struct vc_engine *e, uint32_t r, uint32_t thread) {
@@ -83,7 +93,7 @@ static void one_row(struct vc_engine *e, uint32_t r, uint32_t thread) {
     vc_status st = VC_OK;
     if (e->batch.batch.max_only) {
         e->results[o->item] = (struct vc_sampled){ .token = -1 };
-        st = vc_sample_max(logits, e->net->config.vocab_size, &e->results[o->item].token, &q->error);
+        st = vc_sample_max(logits, e->net->config.vocab_size, &e->results[o->item].token, &e->max_left_out, &q->error);
         if (st != VC_OK) e->failed[o->item] = 1;
         else e->sampled[o->item] = e->results[o->item].token;
         return;
@@ -234,6 +244,7 @@ vc_status vc_engine_step(struct vc_engine *e, vc_err *err) {
         if (at) vc_net_head(e->net, &e->batch, at, n);
         handle_rows(e, at, n);
     }
+    if (e->batch.batch.max_only) weigh_max(e);
     for (uint32_t k = 0; k < e->step->num_items; k++)
         if (e->failed[k] && ((struct vc_engine_seq *)e->step->items[k].seq->user)->error.status == VC_E_NUMERIC) name_first_layer(e, k);
     report(e);
