@@ -293,9 +293,8 @@ vc_status vc_tok_gguf_pieces(struct vc_tokenizer *t, const struct vc_tok_gguf *s
         t->piece[i] = w;
         if (vc_tok_gguf_type(s, i) == VC_GGUF_TOK_BYTE && w.n == 6 && !memcmp(w.p, "<0x", 3)) {
             memcpy(hex, w.p + 3, 2);
-            char *end;
-            byte = (unsigned)strtoul(hex, &end, 16);
-            if (*end) return vc_fail(err, VC_E_FORMAT, "%s: tokenizer.ggml.tokens: byte token %u is not <0xNN>", t->name, i);
+            byte = (unsigned)strtoul(hex, NULL, 16);
+            if (strspn(hex, "0123456789ABCDEFabcdef") != 2) return vc_fail(err, VC_E_FORMAT, "%s: tokenizer.ggml.tokens: byte token %u is not <0xNN>", t->name, i);
             *blob = (char)byte;
             t->piece[i] = (vc_str){ blob++, 1 };
             t->bpe.byte_id[byte] = (int32_t)i;
