@@ -34,7 +34,7 @@ struct api_pool { pthread_mutex_t lock; struct api_output *free; uint32_t refs; 
 struct api_constraint {
     struct vc_constraint base;             /* first */
     struct vc_matcher *matcher;            /* owned; NULL: the choice is free */
-    size_t mask_words;
+    uint32_t *wide;                        /* owned: where the vocabulary has more tokens than the model has logits; else NULL */
     const struct vc_model *model;
     bool waits;                            /* the model still reasons: anything goes */
     bool over;                             /* it has ended its text; ignore_eos lets it go on, freely */
@@ -116,10 +116,9 @@ void api_output_send(struct vc_model *m, struct api_output *o);
 void api_admit(struct vc_model *m);                       /* pending requests into the engine; engine_lock held */
 void api_request_free(struct api_request *r);
 
-/* parse.c: text of a choice through its parser into an output; last: the text is over. */
+/* parse.c: text of a choice through its parser into an output; last: the text is over. False: memory is short. */
 vc_status api_parser_init(struct vc_model *m, struct api_request *r, const vc_request_params *p, vc_err *err);
-bool api_parses(const vc_request_params *p);
-void api_parse(struct api_choice *c, struct api_output *o, const char *text, size_t n, bool last);
+bool api_parse(struct api_choice *c, struct api_output *o, const char *text, size_t n, bool last);
 
 /* choice.c: called by the engine inside a step, and by vc_engine_end. */
 void api_event(void *ctx, const struct vc_engine_event *e);

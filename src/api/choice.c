@@ -28,13 +28,13 @@ static bool copy_logprobs(vc_logprob **dst, uint32_t *cap, const vc_logprob *src
     return true;
 }
 
-/* Moves text that can no longer become part of a stop string from the choice to the output. */
-static void send_text(struct api_choice *c, struct api_output *o, bool last) {
+/* Moves text that can no longer become part of a stop string from the choice to the output. False when memory is short. */
+static bool send_text(struct api_choice *c, struct api_output *o, bool last) {
     size_t end = c->text.n, stop = c->request->longest_stop, hold = !last && stop ? stop - 1 : 0, upto;
     upto = end > hold ? end - hold : 0;
     while (upto > 0 && upto < end && ((unsigned char)c->text.p[upto] & 0xC0) == 0x80) upto--;   /* whole characters */
     upto = VC_MAX(upto, c->keep);
-    if (upto > c->keep || last) api_parse(c, o, c->text.p + c->keep, upto - c->keep, last);
+    bool ok = (upto == c->keep && !last) || api_parse(c, o, c->text.p + c->keep, upto - c->keep, last);
     c->keep = upto;
     size_t drop = c->keep > stop ? c->keep - stop : 0;          /* what a stop string could still begin in stays */
     if (drop > 2048 || (drop && !stop)) {
@@ -42,6 +42,15 @@ static void send_text(struct api_choice *c, struct api_output *o, bool last) {
         c->text.n -= drop;
         c->keep -= drop;
     }
+    return ok;
+}
+
+/* A lost delta would be a wrong answer: the choice ends here. */
+static enum vc_finish end_short(struct api_choice *c, struct api_output *o, enum vc_finish finish) {
+    if (finish == VC_FINISH_ERROR) return finish;
+    if (finish == VC_FINISH_NONE) vc_engine_stop_soon(c->seq);
+    vc_fail(&o->o.error, VC_E_NOMEM, "out of memory for an output");
+    return VC_FINISH_ERROR;
 }
 
 /* Text of a new token into the choice; true when a stop string ends it. */
@@ -99,7 +108,7 @@ void api_event(void *ctx, const struct vc_engine_event *e) {
     struct api_output *o = api_output_take(m);
     enum vc_finish finish = e->finish;
     bool short_of_memory = !o;
-    if (!o) {                                                   /* the choice ends here: a lost delta would be a wrong answer */
+    if (!o) {
         o = c->spare;
         c->spare = NULL;
     }
@@ -125,12 +134,8 @@ void api_event(void *ctx, const struct vc_engine_event *e) {
         vc_err err = VC_ERR_INIT;
         vc_detok_finish(&c->detok, &c->text, &err);
     }
-    if (short_of_memory && finish != VC_FINISH_ERROR) {
-        if (finish == VC_FINISH_NONE) vc_engine_stop_soon(c->seq);
-        finish = VC_FINISH_ERROR;
-        vc_fail(&o->o.error, VC_E_NOMEM, "out of memory for an output");
-    }
-    send_text(c, o, finish != VC_FINISH_NONE);
+    if (short_of_memory) finish = end_short(c, o, finish);
+    if (!send_text(c, o, finish != VC_FINISH_NONE)) finish = end_short(c, o, finish);
     o->o.finish_reason = vc_finish_name(finish);
     o->o.stop_token = o->o.stop_string ? -1 : e->stop_token;
     if (e->error) o->o.error = *e->error;

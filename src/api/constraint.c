@@ -9,12 +9,16 @@
 
 static struct api_constraint *of(struct vc_constraint *c) { return (struct api_constraint *)(void *)c; }
 
+static size_t logit_words(const struct vc_model *m) { return m->info.vocab_size / 32 + (m->info.vocab_size % 32 != 0); }
+
 static bool mask(struct vc_constraint *vc, uint32_t *bits) {
     struct api_constraint *c = of(vc);
     if (c->waits || c->over) return false;
     vc_err err = VC_ERR_INIT;
-    if (vc_matcher_mask(c->matcher, bits, &err) == VC_OK) return true;
-    memset(bits, 0, c->mask_words * sizeof *bits);      /* closed, not open: the request ends with an error */
+    size_t words = logit_words(c->model);
+    bool ok = vc_matcher_mask(c->matcher, c->wide ? c->wide : bits, &err) == VC_OK;
+    if (!ok) memset(bits, 0, words * sizeof *bits);     /* closed, not open: the request ends with an error */
+    else if (c->wide) memcpy(bits, c->wide, words * sizeof *bits);
     return true;
 }
 
@@ -30,7 +34,7 @@ static int32_t forced(struct vc_constraint *vc) {
     int32_t id = -1;
     vc_err err = VC_ERR_INIT;
     if (c->waits || c->over || vc_matcher_forced_token(c->matcher, &id, &err) != VC_OK) return -1;
-    return id;
+    return id >= 0 && (uint32_t)id < c->model->info.vocab_size ? id : -1;
 }
 
 static const struct vc_constraint_ops ops = { mask, accept, forced };
@@ -39,13 +43,16 @@ vc_status api_constraint_init(struct api_constraint *c, struct vc_model *m, stru
     c->base.ops = &ops;
     c->model = m;
     c->waits = waits;
-    c->mask_words = vc_grammar_mask_words(m->grammars.vocab);
+    size_t words = vc_grammar_mask_words(m->grammars.vocab);
+    if (words > logit_words(m) && !(c->wide = malloc(words * sizeof *c->wide))) return vc_fail(err, VC_E_NOMEM, "out of memory for a request");
     return vc_matcher_new(&c->matcher, g, m->grammars.vocab, err);
 }
 
 void api_constraint_free(struct api_constraint *c) {
     vc_matcher_del(c->matcher);
+    free(c->wide);
     c->matcher = NULL;
+    c->wide = NULL;
 }
 
 /* The reasoning is over; text: what was content already in the token that ended it. White space there is the model's own. */

@@ -8,8 +8,6 @@
 
 static bool given(const char *name) { return name && *name; }
 
-bool api_parses(const vc_request_params *p) { return given(p->tool_parser) || given(p->reasoning_parser); }
-
 /* "auto" becomes the parser that the chat template's markers speak for, or none. */
 static vc_status resolve(const struct vc_model *m, const vc_request_params *p, struct vc_parser_params *out, vc_err *err) {
     struct vc_parser_choice found = { NULL, NULL };
@@ -38,7 +36,7 @@ static vc_status look_at_prompt(const struct vc_model *m, const struct api_reque
 }
 
 vc_status api_parser_init(struct vc_model *m, struct api_request *r, const vc_request_params *p, vc_err *err) {
-    if (!api_parses(p)) return VC_OK;
+    if (!given(p->tool_parser) && !given(p->reasoning_parser)) return VC_OK;
     if (!m->tokenizer) return vc_fail(err, VC_E_UNSUPPORTED, "tool_parser and reasoning_parser: the model has no tokenizer");
     struct vc_parser_params pp = { .thinking_off = p->thinking_off != 0, .no_calls = p->no_tool_calls != 0, .whole = p->parse_whole != 0 };
     VC_TRY(resolve(m, p, &pp, err));
@@ -54,7 +52,7 @@ vc_status api_parser_init(struct vc_model *m, struct api_request *r, const vc_re
 
 /* ---- deltas ---- */
 
-struct sink { struct api_output *o; struct vc_buf *content; size_t content0; bool failed; };
+struct sink { struct api_output *o; bool failed; };
 
 /* Appends text and its NUL; *ref is its offset + 1, which api_output_send makes a pointer. */
 static bool add_text(struct api_output *o, vc_str s, const char **ref) {
@@ -87,25 +85,25 @@ static void delta(void *user, const struct vc_parse_delta *d) {
     struct sink *k = user;
     switch (d->kind) {
         case VC_PARSE_REASONING: vc_buf_add(&k->o->reasoning, d->text.p, d->text.n); break;
-        case VC_PARSE_CONTENT: vc_buf_add(k->content, d->text.p, d->text.n); break;
+        case VC_PARSE_CONTENT: vc_buf_add(&k->o->text, d->text.p, d->text.n); break;
         case VC_PARSE_CALL_BEGIN:
         case VC_PARSE_CALL_ARGS: k->failed |= !add_tool(k->o, d); break;
         case VC_PARSE_CALL_END: break;
     }
 }
 
-void api_parse(struct api_choice *c, struct api_output *o, const char *text, size_t n, bool last) {
+bool api_parse(struct api_choice *c, struct api_output *o, const char *text, size_t n, bool last) {
     if (!c->parser) {
         vc_buf_add(&o->text, text, n);
-        return;
+        return !o->text.failed;
     }
-    struct sink k = { .o = o, .content = &o->text, .content0 = o->text.n };
+    struct sink k = { .o = o };
     struct vc_parse_sink sink = { delta, &k };
     vc_err err = VC_ERR_INIT;
+    size_t before = o->text.n;
     vc_status s = vc_parser_push(c->parser, text, n, &sink, &err);
     if (c->constraint.matcher && c->constraint.waits && !vc_parser_in_reasoning(c->parser))
-        api_constraint_begin(&c->constraint, o->text.p + k.content0, o->text.n - k.content0);
+        api_constraint_begin(&c->constraint, o->text.p + before, o->text.n - before);
     if (s == VC_OK && last) s = vc_parser_finish(c->parser, &sink, &err);
-    if (s != VC_OK || k.failed || o->text.failed || o->reasoning.failed)
-        vc_fail(&o->o.error, VC_E_NOMEM, "out of memory parsing the answer");
+    return s == VC_OK && !k.failed && !o->text.failed && !o->reasoning.failed;
 }

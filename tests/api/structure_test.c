@@ -247,9 +247,36 @@ static void parsers(void **state) {
     vc_model_close(&m);
 }
 
+/* A vocabulary with more tokens than the model has logits: what has no logit is never chosen. */
+static void more_tokens_than_logits(void **state) {
+    (void)state;
+    vc_model_params mp;
+    vc_err err = VC_ERR_INIT;
+    vc_model *m = NULL;
+    vc_model_params_init(&mp);
+    mp.path = vc_golden("models/llama");                        /* 256 logits, 1500 tokens */
+    mp.tokenizer = vc_golden("gguf-quants/models/tiny-Q4_0.gguf");
+    if (!mp.path || !mp.tokenizer) {
+        print_message("left out: models/llama or gguf-quants/models (not on this machine)\n");
+        return;
+    }
+    if (vc_model_open(&m, &mp, &err) != VC_OK) fail_msg("%s", err.text);
+    static const int32_t prompt[] = { 3, 4, 5 };
+    vc_request_params p = request("regex", "[a-z]{3,}");
+    p.prompt = NULL;
+    p.prompt_ids = prompt;
+    p.num_prompt_ids = 3;
+    p.sampling.max_tokens = 20;
+    run(m, &p, 1, answers, 1);
+    assert_int_equal(answers[0].n, 20);
+    for (uint32_t i = 0; i < answers[0].n; i++) assert_in_range(answers[0].ids[i], 0, 255);
+    assert_int_equal(strspn(answers[0].text, "abcdefghijklmnopqrstuvwxyz"), strlen(answers[0].text));
+    vc_model_close(&m);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = { cmocka_unit_test(constraints_hold), cmocka_unit_test(jumping_changes_nothing),
                                         cmocka_unit_test(neighbours_keep_their_bits), cmocka_unit_test(choices_are_bound_each),
-                                        cmocka_unit_test(bad_specs), cmocka_unit_test(parsers) };
+                                        cmocka_unit_test(bad_specs), cmocka_unit_test(more_tokens_than_logits), cmocka_unit_test(parsers) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
