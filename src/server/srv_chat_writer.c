@@ -12,19 +12,6 @@ static void add_str(struct vc_buf *b, const char *key, const char *s, size_t n) 
 
 static uint32_t index_of(const struct srv_part *p, const struct srv_answer *a) { return (uint32_t)(a - p->answers); }
 
-static void add_usage(struct srv_gen *g, struct vc_buf *b, uint64_t prompt, uint64_t completion, uint64_t cached) {
-    struct vc_json_out w;
-    vc_buf_adds(b, ",\"usage\":");
-    vc_jo_init(&w, b, VC_JSON_COMPACT);
-    srv_jo_usage(&w, g, prompt, completion, cached, false);
-}
-
-static void add_ids(struct vc_buf *b, const int32_t *ids, size_t n) {
-    struct vc_json_out w;
-    vc_jo_init(&w, b, VC_JSON_COMPACT);
-    srv_jo_ids(&w, ids, n);
-}
-
 /* The first chunk of a choice: its role, and with echo the message that is answered. */
 static void role_chunk(struct srv_gen *g, struct srv_part *p, struct srv_answer *a) {
     struct vc_buf *b = &g->call->out;
@@ -34,12 +21,12 @@ static void role_chunk(struct srv_gen *g, struct srv_part *p, struct srv_answer 
     vc_buf_printf(b, "{\"index\":%u,\"delta\":{\"role\":", index_of(p, a));
     vc_json_add_str(b, g->role, strlen(g->role));
     vc_buf_adds(b, ",\"content\":\"\"},\"logprobs\":null,\"finish_reason\":null}],\"prompt_token_ids\":");
-    if (g->return_token_ids && first) add_ids(b, p->ids, p->num_ids);
+    if (g->return_token_ids && first) srv_add_ids(b, p->ids, p->num_ids);
     else vc_buf_adds(b, "null");
     vc_buf_adds(b, ",\"prompt_text\":");
     if (g->return_text && p->text) vc_json_add_str(b, p->text, p->text_len);
     else vc_buf_adds(b, "null");
-    if (g->continuous_usage) add_usage(g, b, p->num_ids, 0, p->num_cached);
+    if (g->continuous_usage) srv_add_usage(g, b, p->num_ids, 0, p->num_cached);
     vc_buf_adds(b, "}\n\n");
     if (!g->echo_message || !*g->echo_message) return;
     vc_buf_add(b, g->head.p, g->head.n);
@@ -116,10 +103,10 @@ static void one_chunk(struct srv_gen *g, struct srv_part *p, struct srv_answer *
         vc_buf_adds(b, ",\"finish_reason\":null");
     }
     vc_buf_adds(b, ",\"token_ids\":");
-    if (g->return_token_ids) add_ids(b, o->token_ids, o->num_token_ids);
+    if (g->return_token_ids) srv_add_ids(b, o->token_ids, o->num_token_ids);
     else vc_buf_adds(b, "null");
     vc_buf_adds(b, "}]");
-    if (g->continuous_usage) add_usage(g, b, p->num_ids, a->num_tokens, p->num_cached);
+    if (g->continuous_usage) srv_add_usage(g, b, p->num_ids, a->num_tokens, p->num_cached);
     if (last && !g->include_usage) vc_buf_printf(b, ",\"system_fingerprint\":\"%s\"", srv_fingerprint());
     vc_buf_adds(b, "}\n\n");
 }
@@ -138,32 +125,7 @@ static void chunk(struct srv_gen *g, struct srv_part *p, struct srv_answer *a, c
     one_chunk(g, p, a, o, o->finished != 0);
 }
 
-static void end(struct srv_gen *g) {
-    struct vc_buf *b = &g->call->out;
-    uint64_t prompt, completion, cached;
-    if (g->include_usage) {
-        srv_gen_totals(g, &prompt, &completion, &cached);
-        vc_buf_add(b, g->head.p, g->head.n);
-        vc_buf_addc(b, ']');
-        add_usage(g, b, prompt, completion, cached);
-        vc_buf_printf(b, ",\"system_fingerprint\":\"%s\"}\n\n", srv_fingerprint());
-    }
-    vc_buf_adds(b, "data: [DONE]\n\n");
-}
-
-static void fail(struct srv_gen *g, const vc_err *err) {
-    struct vc_buf *b = &g->call->out;
-    vc_buf_adds(b, "data: ");
-    srv_error_body(g->call, b, vc_status_http(err->status), NULL, NULL, err->text[0] ? err->text : vc_status_text(err->status));
-    vc_buf_adds(b, "\n\ndata: [DONE]\n\n");
-}
-
 /* ---- the answer in one piece ---- */
-
-static void key_null(struct vc_json_out *w, const char *key) {
-    vc_jo_key(w, key);
-    vc_jo_null(w);
-}
 
 static void tool_calls(struct vc_json_out *w, const struct srv_answer *a) {
     vc_jo_key(w, "tool_calls");
@@ -210,7 +172,7 @@ static void message(struct vc_json_out *w, const struct srv_gen *g, const struct
     vc_jo_key(w, "role");
     vc_jo_str(w, g->role);
     content(w, g, a, called);
-    for (size_t i = 0; i < VC_ARRAY_LEN(empty); i++) key_null(w, empty[i]);
+    for (size_t i = 0; i < VC_ARRAY_LEN(empty); i++) srv_jo_null(w, empty[i]);
     if (called) tool_calls(w, a);
     vc_jo_key(w, "reasoning");
     if (reasoning) vc_jo_strn(w, a->reasoning.p, a->reasoning.n);
@@ -237,7 +199,7 @@ static void choice(struct vc_json_out *w, const struct srv_gen *g, struct srv_pa
     vc_jo_key(w, "token_ids");
     if (g->return_token_ids) srv_jo_ids(w, a->ids, a->num_ids);
     else vc_jo_null(w);
-    key_null(w, "routed_experts");
+    srv_jo_null(w, "routed_experts");
     vc_jo_end_obj(w);
 }
 
@@ -259,7 +221,7 @@ static void whole(struct srv_gen *g, struct vc_buf *b) {
     vc_jo_begin_arr(&w);
     for (uint32_t k = 0; k < g->rp.sampling.n; k++) choice(&w, g, p, &p->answers[k]);
     vc_jo_end_arr(&w);
-    key_null(&w, "service_tier");
+    srv_jo_null(&w, "service_tier");
     vc_jo_key(&w, "system_fingerprint");
     vc_jo_str(&w, srv_fingerprint());
     srv_gen_totals(g, &prompt, &completion, &cached);
@@ -273,10 +235,10 @@ static void whole(struct srv_gen *g, struct vc_buf *b) {
     vc_jo_key(&w, "prompt_text");
     if (g->return_text && p->text) vc_jo_strn(&w, p->text, p->text_len);
     else vc_jo_null(&w);
-    key_null(&w, "kv_transfer_params");
-    key_null(&w, "ec_transfer_params");
-    key_null(&w, "metrics");
+    srv_jo_null(&w, "kv_transfer_params");
+    srv_jo_null(&w, "ec_transfer_params");
+    srv_jo_null(&w, "metrics");
     vc_jo_end_obj(&w);
 }
 
-const struct srv_writer srv_chat_writer = { "chat.completion.chunk", "chatcmpl-", chunk, end, whole, fail, false };
+const struct srv_writer srv_chat_writer = { "chat.completion.chunk", "chatcmpl-", chunk, srv_stream_end, whole, srv_stream_fail, false };

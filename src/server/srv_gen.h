@@ -131,6 +131,12 @@ void srv_token_text(const struct srv_gen *g, int32_t id, struct vc_buf *out);
 uint64_t srv_count_chars(const char *s, size_t n);
 void srv_jo_stop_reason(struct vc_json_out *w, const char *stop_string, int32_t stop_token);
 void srv_jo_ids(struct vc_json_out *w, const int32_t *ids, size_t n);
+/* What the completion and chat streams share: members of a chunk, the last events, an error as the last event. */
+void srv_add_usage(struct srv_gen *g, struct vc_buf *b, uint64_t prompt, uint64_t completion, uint64_t cached);
+void srv_add_ids(struct vc_buf *b, const int32_t *ids, size_t n);
+void srv_stream_end(struct srv_gen *g);
+void srv_stream_fail(struct srv_gen *g, const vc_err *err);
+void srv_jo_null(struct vc_json_out *w, const char *key);
 void srv_jo_usage(struct vc_json_out *w, const struct srv_gen *g, uint64_t prompt, uint64_t completion, uint64_t cached, bool details);
 void srv_jo_prompt_logprobs(struct vc_json_out *w, const struct srv_gen *g, const struct srv_part *p);
 /* Completions' four arrays: of the prompt (with echo), then of tokens. *chars: characters before, moved on. */

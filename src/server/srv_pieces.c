@@ -234,3 +234,43 @@ void srv_jo_chat_logprobs(struct vc_json_out *w, const struct srv_gen *g, const 
     vc_jo_end_obj(w);
     vc_buf_free(&text);
 }
+
+/* ---- what the completion and chat streams share ---- */
+
+void srv_add_usage(struct srv_gen *g, struct vc_buf *b, uint64_t prompt, uint64_t completion, uint64_t cached) {
+    struct vc_json_out w;
+    vc_buf_adds(b, ",\"usage\":");
+    vc_jo_init(&w, b, VC_JSON_COMPACT);
+    srv_jo_usage(&w, g, prompt, completion, cached, false);
+}
+
+void srv_add_ids(struct vc_buf *b, const int32_t *ids, size_t n) {
+    struct vc_json_out w;
+    vc_jo_init(&w, b, VC_JSON_COMPACT);
+    srv_jo_ids(&w, ids, n);
+}
+
+void srv_stream_end(struct srv_gen *g) {
+    struct vc_buf *b = &g->call->out;
+    uint64_t prompt, completion, cached;
+    if (g->include_usage) {
+        srv_gen_totals(g, &prompt, &completion, &cached);
+        vc_buf_add(b, g->head.p, g->head.n);
+        vc_buf_addc(b, ']');
+        srv_add_usage(g, b, prompt, completion, cached);
+        vc_buf_printf(b, ",\"system_fingerprint\":\"%s\"}\n\n", srv_fingerprint());
+    }
+    vc_buf_adds(b, "data: [DONE]\n\n");
+}
+
+void srv_stream_fail(struct srv_gen *g, const vc_err *err) {
+    struct vc_buf *b = &g->call->out;
+    vc_buf_adds(b, "data: ");
+    srv_error_body(g->call, b, vc_status_http(err->status), NULL, NULL, err->text[0] ? err->text : vc_status_text(err->status));
+    vc_buf_adds(b, "\n\ndata: [DONE]\n\n");
+}
+
+void srv_jo_null(struct vc_json_out *w, const char *key) {
+    vc_jo_key(w, key);
+    vc_jo_null(w);
+}

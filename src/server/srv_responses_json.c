@@ -18,11 +18,6 @@ static void key_str(struct vc_json_out *w, const char *key, const char *v) {
     vc_jo_str(w, v);
 }
 
-static void key_null(struct vc_json_out *w, const char *key) {
-    vc_jo_key(w, key);
-    vc_jo_null(w);
-}
-
 /* A field of the request as it came, or `otherwise` as JSON. */
 static void key_same(struct vc_json_out *w, const struct srv_gen *g, const char *key, const char *otherwise) {
     const json_t *v = json_object_get(g->request, key);
@@ -75,7 +70,7 @@ void srv_jo_message_item(struct vc_json_out *w, const struct srv_gen *g, const c
     key_str(w, "role", "assistant");
     key_str(w, "status", done ? "completed" : "in_progress");
     key_str(w, "type", "message");
-    key_null(w, "phase");
+    srv_jo_null(w, "phase");
     vc_jo_end_obj(w);
 }
 
@@ -94,7 +89,7 @@ void srv_jo_reasoning_item(struct vc_json_out *w, const char *id, const char *te
         vc_jo_end_obj(w);
     }
     vc_jo_end_arr(w);
-    key_null(w, "encrypted_content");
+    srv_jo_null(w, "encrypted_content");
     key_str(w, "status", done ? "completed" : "in_progress");
     vc_jo_end_obj(w);
 }
@@ -202,7 +197,7 @@ void srv_jo_response(struct vc_json_out *w, const struct srv_gen *g, bool in_pro
     counted(w, "max_output_tokens", g->rp.sampling.max_tokens);
     key_same(w, g, "max_tool_calls", "null");
     key_same(w, g, "previous_response_id", "null");
-    key_null(w, "prompt");
+    srv_jo_null(w, "prompt");
     key_same(w, g, "reasoning", "null");
     key_same(w, g, "service_tier", "\"auto\"");
     key_str(w, "status", in_progress ? "in_progress" : cut ? "incomplete" : "completed");
@@ -215,10 +210,10 @@ void srv_jo_response(struct vc_json_out *w, const struct srv_gen *g, bool in_pro
     key_same(w, g, "user", "null");
     number(w, "presence_penalty", g->rp.sampling.presence_penalty);
     number(w, "frequency_penalty", g->rp.sampling.frequency_penalty);
-    key_null(w, "kv_transfer_params");
-    key_null(w, "ec_transfer_params");
-    key_null(w, "input_messages");
-    key_null(w, "output_messages");
+    srv_jo_null(w, "kv_transfer_params");
+    srv_jo_null(w, "ec_transfer_params");
+    srv_jo_null(w, "input_messages");
+    srv_jo_null(w, "output_messages");
     vc_jo_end_obj(w);
 }
 

@@ -44,19 +44,6 @@ static void chunk_logprobs(struct srv_gen *g, struct srv_part *p, struct srv_ans
     srv_jo_text_logprobs(&w, g, first && g->echo ? p : NULL, g->echo_only ? NULL : o->logprobs, o->num_token_ids, o->num_logprobs, &a->chars);
 }
 
-static void add_ids(struct vc_buf *b, const int32_t *ids, size_t n) {
-    struct vc_json_out w;
-    vc_jo_init(&w, b, VC_JSON_COMPACT);
-    srv_jo_ids(&w, ids, n);
-}
-
-static void add_usage(struct srv_gen *g, struct vc_buf *b, uint64_t prompt, uint64_t completion, uint64_t cached) {
-    struct vc_json_out w;
-    vc_buf_adds(b, ",\"usage\":");
-    vc_jo_init(&w, b, VC_JSON_COMPACT);
-    srv_jo_usage(&w, g, prompt, completion, cached, false);
-}
-
 static void add_reason(struct vc_buf *b, const vc_output *o) {
     struct vc_json_out w;
     vc_buf_printf(b, ",\"finish_reason\":%s%s%s,\"stop_reason\":", o->finished ? "\"" : "", o->finished ? o->finish_reason : "null", o->finished ? "\"" : "");
@@ -77,43 +64,18 @@ static void chunk(struct srv_gen *g, struct srv_part *p, struct srv_answer *a, c
     chunk_logprobs(g, p, a, b, first, o);
     add_reason(b, o);
     vc_buf_adds(b, ",\"prompt_token_ids\":");
-    if (first && (g->echo || g->return_token_ids)) add_ids(b, p->ids, p->num_ids);
+    if (first && (g->echo || g->return_token_ids)) srv_add_ids(b, p->ids, p->num_ids);
     else vc_buf_adds(b, "null");
     vc_buf_adds(b, ",\"token_ids\":");
-    if (g->return_token_ids) add_ids(b, o->token_ids, o->num_token_ids);
+    if (g->return_token_ids) srv_add_ids(b, o->token_ids, o->num_token_ids);
     else vc_buf_adds(b, "null");
     vc_buf_adds(b, "}]");
-    if (g->continuous_usage) add_usage(g, b, p->num_ids, a->num_tokens, p->num_cached);
+    if (g->continuous_usage) srv_add_usage(g, b, p->num_ids, a->num_tokens, p->num_cached);
     if (o->finished && !g->include_usage) vc_buf_printf(b, ",\"system_fingerprint\":\"%s\"", srv_fingerprint());
     vc_buf_adds(b, "}\n\n");
 }
 
-static void end(struct srv_gen *g) {
-    struct vc_buf *b = &g->call->out;
-    uint64_t prompt, completion, cached;
-    if (g->include_usage) {
-        srv_gen_totals(g, &prompt, &completion, &cached);
-        vc_buf_add(b, g->head.p, g->head.n);
-        vc_buf_addc(b, ']');
-        add_usage(g, b, prompt, completion, cached);
-        vc_buf_printf(b, ",\"system_fingerprint\":\"%s\"}\n\n", srv_fingerprint());
-    }
-    vc_buf_adds(b, "data: [DONE]\n\n");
-}
-
-static void fail(struct srv_gen *g, const vc_err *err) {
-    struct vc_buf *b = &g->call->out;
-    vc_buf_adds(b, "data: ");
-    srv_error_body(g->call, b, vc_status_http(err->status), NULL, NULL, err->text[0] ? err->text : vc_status_text(err->status));
-    vc_buf_adds(b, "\n\ndata: [DONE]\n\n");
-}
-
 /* ---- the answer in one piece ---- */
-
-static void key_null(struct vc_json_out *w, const char *key) {
-    vc_jo_key(w, key);
-    vc_jo_null(w);
-}
 
 static void choice(struct vc_json_out *w, const struct srv_gen *g, struct srv_part *p, struct srv_answer *a) {
     struct vc_buf text = { 0 };
@@ -139,7 +101,7 @@ static void choice(struct vc_json_out *w, const struct srv_gen *g, struct srv_pa
     vc_jo_key(w, "prompt_token_ids");
     if (g->return_token_ids) srv_jo_ids(w, p->ids, p->num_ids);
     else vc_jo_null(w);
-    key_null(w, "routed_experts");
+    srv_jo_null(w, "routed_experts");
     vc_jo_end_obj(w);
 }
 
@@ -161,16 +123,16 @@ static void whole(struct srv_gen *g, struct vc_buf *b) {
     for (uint32_t i = 0; i < g->num_parts; i++)
         for (uint32_t k = 0; k < g->rp.sampling.n; k++) choice(&w, g, &g->parts[i], &g->parts[i].answers[k]);
     vc_jo_end_arr(&w);
-    key_null(&w, "service_tier");
+    srv_jo_null(&w, "service_tier");
     vc_jo_key(&w, "system_fingerprint");
     vc_jo_str(&w, srv_fingerprint());
     srv_gen_totals(g, &prompt, &completion, &cached);
     vc_jo_key(&w, "usage");
     srv_jo_usage(&w, g, prompt, completion, cached, true);
-    key_null(&w, "kv_transfer_params");
-    key_null(&w, "ec_transfer_params");
-    key_null(&w, "metrics");
+    srv_jo_null(&w, "kv_transfer_params");
+    srv_jo_null(&w, "ec_transfer_params");
+    srv_jo_null(&w, "metrics");
     vc_jo_end_obj(&w);
 }
 
-const struct srv_writer srv_text_writer = { "text_completion", "cmpl-", chunk, end, whole, fail, false };
+const struct srv_writer srv_text_writer = { "text_completion", "cmpl-", chunk, srv_stream_end, whole, srv_stream_fail, false };
