@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
- * status.h: results and error text. Codes live in vllmc.h; this adds the helpers that every room uses. */
+ * status.h: results and error text. Codes live in vllmc_base.h; this adds the helpers that every room uses. */
 #ifndef VC_BASE_STATUS_H
 #define VC_BASE_STATUS_H
 
 #include "base/compat.h"
-#include "vllmc.h"
+#include "vllmc_base.h"
 
 /* Writes status and text to *err (which may be NULL) and returns the status, so that a failing function can say
  * `return vc_fail(err, VC_E_FORMAT, "%s: offset %zu: …", path, off);`. Text that does not fit is cut at a character. */

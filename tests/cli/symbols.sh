@@ -1,13 +1,13 @@
 #!/bin/sh
 # The dynamic symbols of the shared library, and the global ones of the static library, are exactly the functions that
-# the header declares with VC_API. usage: symbols.sh HEADER LIBRARY.so LIBRARY.a
+# the headers declare with VC_API. usage: symbols.sh INCLUDE_FOLDER LIBRARY.so LIBRARY.a
 set -eu
-header=$1; shared=$2; static=$3
-want=$(sed -n 's/^VC_API .*[ *]\(vc_[a-z0-9_]*\)(.*/\1/p' "$header" | sort -u)
+include=$1; shared=$2; static=$3
+want=$(sed -n 's/^VC_API .*[ *]\(vc_[a-z0-9_]*\)(.*/\1/p' "$include"/*.h | sort -u)
 [ "$(echo "$want" | wc -l)" -ge 20 ]
 check() {
     [ "$2" = "$want" ] && return 0
-    echo "$1 does not export what $header declares:"
+    echo "$1 does not export what $include declares:"
     echo "$want" > "${TMPDIR:-/tmp}/symbols-want.$$"
     echo "$2" | diff "${TMPDIR:-/tmp}/symbols-want.$$" - || true
     rm -f "${TMPDIR:-/tmp}/symbols-want.$$"
