@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include "base/status.h"
+#include "vllmc.h"
 
 struct vc_sampling_limits {
     uint32_t vocab_size;
