@@ -57,6 +57,10 @@ typedef struct vc_model_params {
     int priority;                        /* scheduling policy: 0 fcfs, 1 priority */
     void (*progress)(double fraction, const char *what, void *arg);  /* called while loading, may be NULL */
     void *progress_arg;
+    /* Called around each step of the thread of vc_start (begins 1, then 0): several models that share processors may wait
+     * here for their turn. NULL: steps begin at once. */
+    void (*turn)(int begins, void *arg);
+    void *turn_arg;
 } vc_model_params;
 
 typedef struct vc_model_info {

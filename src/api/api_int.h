@@ -88,6 +88,8 @@ struct vc_model {
     vc_sampling_params defaults;           /* from generation_config.json */
     int32_t eos_ids[32]; uint32_t num_eos;
     uint64_t base_seed, next_seed;
+    void (*turn)(int begins, void *arg);   /* of the params; NULL: none */
+    void *turn_arg;
 
     pthread_mutex_t engine_lock, lock;
     pthread_cond_t work, ready;            /* for the thread; for readers of outputs */

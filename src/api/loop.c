@@ -55,9 +55,11 @@ static void *run(void *arg) {
         pthread_mutex_unlock(&m->lock);
         if (quit) return NULL;
         vc_err err = VC_ERR_INIT;
+        if (m->turn) m->turn(1, m->turn_arg);
         pthread_mutex_lock(&m->engine_lock);
         vc_status s = step_locked(m, &err);
         pthread_mutex_unlock(&m->engine_lock);
+        if (m->turn) m->turn(0, m->turn_arg);
         idle = s != VC_OK;
         if (s != VC_OK && s != VC_E_DONE) {
             pthread_mutex_lock(&m->lock);

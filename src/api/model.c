@@ -89,6 +89,8 @@ vc_status vc_model_open(vc_model **out, const vc_model_params *p, vc_err *err) {
     m->pending_tail = &m->pending;
     m->out_tail = &m->out_head;
     m->base_seed = p->seed;
+    m->turn = p->turn;
+    m->turn_arg = p->turn_arg;
     vc_status s = open_all(m, p, err);
     if (s != VC_OK) vc_model_close(&m);
     *out = m;

@@ -71,7 +71,8 @@ struct cli_opts {
     enum cli_command_id command;
     vc_model_params model;
     struct vc_server_params server;                   /* scalars and strings; lists are those below */
-    struct cli_strs api_keys, served_names, allowed_origins;
+    struct cli_strs api_keys, models, served_names, allowed_origins;
+    const char *serve_tools, *serve_reasoning;        /* parsers of the models that name no other */
     vc_sampling_params sampling;                      /* scalars only; a field counts where `given` says so */
     struct cli_strs stop, bad_words, choice;
     struct cli_ids stop_token_ids, allowed_token_ids, prompt_ids;
@@ -114,6 +115,10 @@ const char *cli_nearest(const char *word, const char *(*fn)(void *ctx, size_t i)
 /* Parses argv[first …] for o->command. Environment variables VLLMC_<OPTION> come first, then the arguments. On error
  * a line is printed to stderr and CLI_USAGE returned. cli_opts_free releases the lists. */
 int cli_read_options(struct cli_opts *o, int argc, char **argv, int first);
+/* Row of an option of o->command by its name; *off: a switch was named with `no-`. CLI_NUM_OPTS: unknown. */
+size_t cli_find_option(const struct cli_opts *o, const char *name, size_t n, bool *off);
+/* Sets option i as another source than the command line gives it; text NULL: a switch without a value. `spelled` is for messages. */
+int cli_set_option(struct cli_opts *o, size_t i, bool off, const char *text, const char *spelled);
 void cli_opts_free(struct cli_opts *o);
 void cli_env_name(const struct cli_opt *opt, char *dst, size_t cap);  /* "VLLMC_MAX_MODEL_LEN" */
 

@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cli/cli.h"
+#include "cli/serve_models.h"
 #include "cli/term.h"
 
 static void progress(double fraction, const char *what, void *arg) {
@@ -21,18 +21,13 @@ static void ready(const char *url, void *arg) {
 int cli_serve(struct cli_opts *o) {
     struct vc_server_params p = o->server;
     vc_err err = VC_ERR_INIT;
-    if (o->num_args != 1) return cli_usage(o, o->num_args ? "serve takes one model" : "serve needs a model: a GGUF file or a folder");
     if (o->given[CLI_OPT_UDS] && (o->given[CLI_OPT_HOST] || o->given[CLI_OPT_PORT])) return cli_usage(o, "--uds excludes --host and --port");
     if (p.ssl_keyfile && !p.ssl_certfile) return cli_usage(o, "--ssl-keyfile needs --ssl-certfile");
-    if (p.enable_auto_tool_choice && !p.tool_parser) return cli_usage(o, "--enable-auto-tool-choice requires --tool-call-parser");
-    p.model = o->model;
-    p.model.path = o->arg[0];
-    p.model.priority = o->scheduling && !strcmp(o->scheduling, "priority");
-    p.model.progress = progress;
+    o->model.progress = progress;
+    int rc = cli_serve_models(o, &p);
+    if (rc != CLI_OK) return rc;
     p.api_keys = o->api_keys.v;
     p.num_api_keys = o->api_keys.n;
-    p.served_names = o->served_names.v;
-    p.num_served_names = o->served_names.n;
     p.allowed_origins = o->allowed_origins.v;
     p.num_allowed_origins = o->allowed_origins.n;
     p.ready = ready;

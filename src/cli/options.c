@@ -29,8 +29,7 @@ static bool same_name(const char *name, size_t n, const char *want) {
     return true;
 }
 
-/* Row of --name, with *off for --no-name of a switch; CLI_NUM_OPTS: unknown. */
-static size_t find_long(const struct cli_opts *o, const char *name, size_t n, bool *off) {
+size_t cli_find_option(const struct cli_opts *o, const char *name, size_t n, bool *off) {
     *off = false;
     for (size_t i = 0; i < CLI_NUM_OPTS; i++)
         if (in_command(&cli_opts_table[i], o) && same_name(name, n, cli_opts_table[i].name)) return i;
@@ -119,6 +118,15 @@ static int set(struct cli_opts *o, size_t i, const char *text, const char *spell
     return CLI_OK;
 }
 
+int cli_set_option(struct cli_opts *o, size_t i, bool off, const char *text, const char *spelled) {
+    const struct cli_opt *t = &cli_opts_table[i];
+    if (t->arg) return text ? set(o, i, text, spelled) : cli_usage(o, "%s needs a value: %s", spelled, t->arg);
+    if (text && strcmp(text, "0") != 0 && strcmp(text, "1") != 0) return cli_usage(o, "%s: '%s', expected 1 or 0", spelled, text);
+    *(int *)(void *)((char *)o + t->at) = (!text || text[0] == '1') != off;
+    o->given[i] = true;
+    return CLI_OK;
+}
+
 static int from_environment(struct cli_opts *o) {
     for (size_t i = 0; i < CLI_NUM_OPTS; i++) {
         const struct cli_opt *t = &cli_opts_table[i];
@@ -126,14 +134,8 @@ static int from_environment(struct cli_opts *o) {
         cli_env_name(t, name, sizeof name);
         const char *text = getenv(name);
         if (!text || !*text || !in_command(t, o) || i == CLI_OPT_HELP || i == CLI_OPT_VERSION) continue;
-        if (t->kind == CLI_FLAG || t->kind == CLI_BOOL) {
-            if (strcmp(text, "0") != 0 && strcmp(text, "1") != 0) return cli_usage(o, "%s: '%s', expected 1 or 0", name, text);
-            *(int *)(void *)((char *)o + t->at) = text[0] == '1';
-            o->given[i] = true;
-        } else {
-            int rc = set(o, i, text, name);
-            if (rc != CLI_OK) return rc;
-        }
+        int rc = cli_set_option(o, i, false, text, name);
+        if (rc != CLI_OK) return rc;
     }
     return CLI_OK;
 }
@@ -168,7 +170,7 @@ static int take_long(struct cli_opts *o, struct words *w) {
     size_t n = eq ? (size_t)(eq - word) : strlen(word);
     bool off;
     char spelled[80];
-    size_t i = find_long(o, word, n, &off);
+    size_t i = cli_find_option(o, word, n, &off);
     if (i == CLI_NUM_OPTS) return unknown(o, word, n);
     snprintf(spelled, sizeof spelled, "--%s%s", off ? "no-" : "", cli_opts_table[i].name);
     return take(o, w, i, off, eq ? eq + 1 : NULL, spelled);

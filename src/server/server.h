@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * server.h: the HTTP API over an opened model, as vLLM's OpenAI server. vc_serve binds first, so that health checks see
- * "loading", then opens the model, and returns when a signal has asked for the end and all answers are out or the
+ * server.h: the HTTP API over opened models, as vLLM's OpenAI server. vc_serve binds first, so that health checks see
+ * "loading", then opens the models, and returns when a signal has asked for the end and all answers are out or the
  * drain time is over. One server per process at a time: SIGINT, SIGTERM and SIGHUP are its own meanwhile. */
 #ifndef VC_SERVER_SERVER_H
 #define VC_SERVER_SERVER_H
@@ -10,14 +10,19 @@
 
 #include "vllmc.h"
 
+/* One of the models that are served. Requests name it by one of its names. */
+struct vc_server_model {
+    vc_model_params params;                 /* kv_cache_memory_bytes 0: an equal share of the memory that is free */
+    const char *const *names; size_t num_names;     /* default: the model's path */
+    const char *tool_parser, *reasoning_parser;     /* names, or "auto"; NULL: none */
+};
 /* All strings are borrowed for the time of the call; NULL: the default. */
 struct vc_server_params {
-    vc_model_params model;
+    const struct vc_server_model *models; size_t num_models;        /* at least one; a request without a name gets the first */
     const char *host;                       /* "127.0.0.1" */
     uint32_t port;                          /* 8000; 0: any free one */
     const char *uds;                        /* path of a Unix socket instead of host and port */
     const char *const *api_keys; size_t num_api_keys;
-    const char *const *served_names; size_t num_served_names;      /* default: the model's path */
     const char *root_path;                  /* prefix that a proxy in front adds: taken off */
     const char *const *allowed_origins; size_t num_allowed_origins; /* CORS: none; "*": all */
     int allow_credentials;
@@ -27,7 +32,6 @@ struct vc_server_params {
     uint32_t request_timeout;               /* seconds for a request to arrive; 60 */
     uint32_t idle_timeout;                  /* seconds of silence on a connection; 75 */
     uint32_t max_queued;                    /* requests in the engine at once, waiting ones included; 0: 4 per sequence, at least 1024 */
-    const char *tool_parser, *reasoning_parser;     /* names, or "auto"; NULL: none */
     int enable_auto_tool_choice;
     const char *response_role;              /* "assistant" */
     const char *content_format;             /* "auto", "string", "openai" */

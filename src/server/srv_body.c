@@ -25,6 +25,13 @@ static bool refuse_json(struct srv_call *c, const char *why) {
     return ok;
 }
 
+/* An unknown name is refused by srv_model_known, after the fields. */
+static void choose_model(struct srv_call *c, const json_t *root) {
+    const char *name = json_string_value(json_object_get(root, "model"));
+    struct srv_model *m = name ? srv_model_named(c->srv, name) : NULL;
+    if (m) c->model = m;
+}
+
 bool srv_body(struct srv_call *c, json_t **root) {
     vc_err err = VC_ERR_INIT;
     char shown[64], line[256];
@@ -36,7 +43,10 @@ bool srv_body(struct srv_call *c, json_t **root) {
     if (s == VC_E_NOMEM) srv_error(c, 503, NULL, NULL, "%s", err.text);
     else if (s != VC_OK) return refuse_json(c, err.text);
     if (s != VC_OK) return false;
-    if (json_is_object(*root)) return true;
+    if (json_is_object(*root)) {
+        choose_model(c, *root);
+        return true;
+    }
     snprintf(line, sizeof line, "{'type': 'model_attributes_type', 'loc': 'body', 'msg': 'Input should be a valid dictionary or object to extract fields from', 'input': '%s'}",
              srv_py_type(*root, shown, sizeof shown));
     json_decref(*root);

@@ -13,6 +13,7 @@ struct srv_call *srv_call_new(struct srv *s) {
     struct srv_call *c = calloc(1, sizeof *c);
     if (!c) return NULL;
     c->srv = s;
+    c->model = &s->models[0];
     c->watch = -1;
     atomic_init(&c->refs, 1);
     pthread_mutex_init(&c->lock, NULL);

@@ -59,7 +59,7 @@ static bool read_tools(struct srv_gen *g) {
     if (!check_tools(g, t->json)) return false;
     if (json_is_object(choice->json)) return named_choice(g, t->json, choice->json);
     if (!choice->given || (word && !strcmp(word, "auto"))) {
-        if (!p->enable_auto_tool_choice || !p->tool_parser)
+        if (!p->enable_auto_tool_choice || !g->call->model->p->tool_parser)
             return refuse(g, NULL, "\"auto\" tool choice requires --enable-auto-tool-choice and --tool-call-parser to be set");
         g->tools = SRV_TOOLS_AUTO;
     } else if (word && !strcmp(word, "required")) {
@@ -72,7 +72,7 @@ static bool read_tools(struct srv_gen *g) {
 }
 
 static void set_parsers(struct srv_gen *g) {
-    const struct vc_server_params *p = &g->call->srv->p;
+    const struct vc_server_model *p = g->call->model->p;
     g->rp.reasoning_parser = p->reasoning_parser;
     if (g->tools == SRV_TOOLS_AUTO) {
         g->rp.tool_parser = p->tool_parser;
@@ -126,7 +126,7 @@ bool srv_chat_text(struct srv_call *c, const struct srv_value *f, bool with_tool
     p.continue_final_message = go_on;
     p.add_generation_prompt = f[SRV_F_ADD_GENERATION_PROMPT].given ? f[SRV_F_ADD_GENERATION_PROMPT].b : !go_on;
     if (s == VC_OK && !messages) s = vc_fail(&err, VC_E_NOMEM, "out of memory");
-    if (s == VC_OK) s = vc_chat_render(c->srv->model, &p, text, n, &err);
+    if (s == VC_OK) s = vc_chat_render(c->model->engine, &p, text, n, &err);
     free(messages);
     free(tools);
     free(documents);

@@ -81,7 +81,7 @@ static void default_max_tokens(struct srv_gen *g) {
     if (!json_object_get(g->root, "max_tokens")) {
         v->given = true;
         v->i = 16;
-        if (v->i > g->call->srv->info.max_model_len) v->i = g->call->srv->info.max_model_len;
+        if (v->i > g->call->model->info.max_model_len) v->i = g->call->model->info.max_model_len;
     }
     g->echo_only = g->echo && v->given && v->i == 0;
 }

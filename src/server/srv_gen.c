@@ -21,16 +21,17 @@ void srv_random_hex(char *dst, size_t bytes) {
     dst[2 * bytes] = '\0';
 }
 
-const char *srv_served_name(const struct srv *s) { return s->p.num_served_names ? s->p.served_names[0] : s->p.model.path; }
 const char *srv_fingerprint(void) { return "vllmc-" VC_VERSION; }
 
 bool srv_model_known(struct srv_call *c, const char *name) {
-    const struct srv *s = c->srv;
-    if (!name || !strcmp(name, srv_served_name(s))) return true;
-    for (size_t i = 1; i < s->p.num_served_names; i++)
-        if (!strcmp(name, s->p.served_names[i])) return true;
+    if (!name || srv_model_named(c->srv, name)) return true;
     char shown[256];
-    srv_error(c, 404, NULL, "model", "The model `%s` does not exist. Valid aliases: %s.", vc_printable(shown, sizeof shown, name, strlen(name)), srv_served_name(s));
+    struct vc_buf names = { 0 };
+    for (uint32_t i = 0; i < c->srv->num_models; i++)
+        vc_buf_printf(&names, "%s%s", i ? ", " : "", srv_model_name(&c->srv->models[i]));
+    srv_error(c, 404, NULL, "model", "The model `%s` does not exist. Valid aliases: %s.",
+              vc_printable(shown, sizeof shown, name, strlen(name)), names.p ? names.p : "");
+    vc_buf_free(&names);
     return false;
 }
 
@@ -43,7 +44,7 @@ struct srv_gen *srv_gen_new(struct srv_call *c, const struct srv_writer *w) {
     g->call = c;
     g->writer = w;
     g->created = (int64_t)time(NULL);
-    g->model = srv_served_name(c->srv);
+    g->model = srv_model_name(c->model);
     g->role = c->srv->p.response_role;
     g->include_reasoning = true;
     g->error = (vc_err)VC_ERR_INIT;
@@ -96,7 +97,7 @@ void srv_gen_cancel(struct srv_call *c) {
         pthread_mutex_lock(&c->lock);
         uint64_t id = g->parts[i].submitted ? g->parts[i].id : 0;
         pthread_mutex_unlock(&c->lock);
-        if (id) (void)vc_cancel(c->srv->model, id);
+        if (id) (void)vc_cancel(c->model->engine, id);
     }
 }
 
@@ -164,7 +165,7 @@ bool srv_gen_parts(struct srv_gen *g, uint32_t n) {
 /* Keeps the last (or first) k ids. */
 static bool truncate_ids(struct srv_gen *g, struct srv_part *p) {
     const struct srv_value *v = &g->f.v[SRV_F_TRUNCATE_PROMPT_TOKENS], *side = &g->f.v[SRV_F_TRUNCATION_SIDE];
-    uint32_t len = g->call->srv->info.max_model_len;
+    uint32_t len = g->call->model->info.max_model_len;
     if (!v->given) return true;
     if (v->i > len) {
         srv_error(g->call, 400, NULL, "truncate_prompt_tokens",
@@ -185,7 +186,7 @@ static bool truncate_ids(struct srv_gen *g, struct srv_part *p) {
 
 bool srv_gen_prompt_ids(struct srv_gen *g, uint32_t i, int32_t *ids, size_t n, bool owns) {
     struct srv_part *p = &g->parts[i];
-    uint32_t vocab = g->call->srv->info.vocab_size;
+    uint32_t vocab = g->call->model->info.vocab_size;
     p->ids = ids;
     p->num_ids = n;
     p->owns_ids = owns;
@@ -204,7 +205,7 @@ bool srv_gen_prompt(struct srv_gen *g, uint32_t i, const char *text, size_t n, b
     struct srv_part *p = &g->parts[i];
     p->text = text;
     p->text_len = n;
-    vc_status s = vc_tokenize(g->call->srv->model, text, n, VC_TOK_PARSE_SPECIAL | (add_special ? VC_TOK_ADD_SPECIAL : 0), &ids, &k, &err);
+    vc_status s = vc_tokenize(g->call->model->engine, text, n, VC_TOK_PARSE_SPECIAL | (add_special ? VC_TOK_ADD_SPECIAL : 0), &ids, &k, &err);
     if (s != VC_OK) {
         srv_error(g->call, vc_status_http(s), NULL, NULL, "%s", err.text);
         return false;
@@ -253,10 +254,10 @@ static bool make_answers(struct srv_gen *g) {
 }
 
 static bool has_room(struct srv_gen *g) {
-    struct srv *s = g->call->srv;
+    struct srv_model *m = g->call->model;
     uint64_t want = (uint64_t)g->num_parts * g->rp.sampling.n;
-    if (atomic_load(&s->live) + want <= s->max_live) return true;
-    srv_metrics_rejected(s->metrics);
+    if (atomic_load(&m->live) + want <= m->max_live) return true;
+    srv_metrics_rejected(m->metrics);
     srv_error(g->call, 429, NULL, NULL, "Too many requests are waiting; try again later.");
     return false;
 }
@@ -264,7 +265,7 @@ static bool has_room(struct srv_gen *g) {
 static vc_status submit_part(struct srv_gen *g, struct srv_part *p, vc_err *err) {
     struct srv_call *c = g->call;
     vc_request_params rp = g->rp;
-    uint32_t room = c->srv->info.max_model_len - (uint32_t)p->num_ids;
+    uint32_t room = c->model->info.max_model_len - (uint32_t)p->num_ids;
     rp.prompt_ids = p->ids;
     rp.num_prompt_ids = p->num_ids;
     rp.user = p;
@@ -272,10 +273,10 @@ static vc_status submit_part(struct srv_gen *g, struct srv_part *p, vc_err *err)
     p->submitted_at = vc_now();
     uint64_t id = 0;
     srv_call_ref(c);
-    atomic_fetch_add(&c->srv->live, rp.sampling.n);
-    vc_status s = vc_submit(c->srv->model, &rp, &id, err);
+    atomic_fetch_add(&c->model->live, rp.sampling.n);
+    vc_status s = vc_submit(c->model->engine, &rp, &id, err);
     if (s != VC_OK) {
-        atomic_fetch_sub(&c->srv->live, rp.sampling.n);
+        atomic_fetch_sub(&c->model->live, rp.sampling.n);
         srv_call_unref(c);
         return s;
     }
@@ -284,8 +285,8 @@ static vc_status submit_part(struct srv_gen *g, struct srv_part *p, vc_err *err)
     p->submitted = true;
     bool cancelled = g->cancelled;
     pthread_mutex_unlock(&c->lock);
-    srv_pump_kick(c->srv);
-    if (cancelled) (void)vc_cancel(c->srv->model, id);
+    srv_pump_kick(c->model);
+    if (cancelled) (void)vc_cancel(c->model->engine, id);
     return VC_OK;
 }
 

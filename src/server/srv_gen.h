@@ -113,6 +113,7 @@ bool srv_gen_max_tokens(struct srv_gen *g);
 /* Common beginnings: model name, stream options, ids. */
 bool srv_gen_common(struct srv_gen *g, enum srv_body_kind where);
 bool srv_gen_constraint(struct srv_gen *g);
+/* False: no model has the name; a 404 was answered. NULL is known. */
 bool srv_model_known(struct srv_call *c, const char *name);
 /* Submits all parts. Errors are answered. */
 void srv_gen_submit(struct srv_gen *g);
@@ -123,7 +124,6 @@ void srv_gen_output(struct srv_part *p, const vc_output *o);
 void srv_gen_finish(struct srv_call *c);
 
 /* ---- pieces of answers ---- */
-const char *srv_served_name(const struct srv *s);
 const char *srv_fingerprint(void);
 void srv_random_hex(char *dst, size_t bytes);      /* 2 * bytes digits and a NUL */
 /* Text of one token as vLLM shows it: decoded alone, or "token_id:N". */

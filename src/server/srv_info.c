@@ -10,14 +10,14 @@
 void srv_get_health(struct srv_call *c) {
     struct vc_buf b = { 0 };
     struct srv *s = c->srv;
-    bool ok = atomic_load(&s->loaded) && !atomic_load(&s->failed) && !srv_pump_stuck(s);
+    bool ok = atomic_load(&s->loaded) && srv_models_healthy(s);
     srv_reply(c, ok ? 200 : 503, NULL, &b);
 }
 
 void srv_get_ready(struct srv_call *c) {
     struct vc_buf b = { 0 };
     struct srv *s = c->srv;
-    bool ok = atomic_load(&s->loaded) && !atomic_load(&s->failed) && !atomic_load(&s->draining);
+    bool ok = atomic_load(&s->loaded) && srv_models_running(s) && !atomic_load(&s->draining);
     vc_buf_adds(&b, ok ? "{\"status\":\"ready\"}" : atomic_load(&s->draining) ? "{\"status\":\"draining\"}" : "{\"status\":\"loading\"}");
     srv_reply_json(c, ok ? 200 : 503, &b);
 }
@@ -62,25 +62,25 @@ static void permission(struct vc_json_out *w, int64_t created) {
     vc_jo_end_obj(w);
 }
 
-static void model_object(struct vc_json_out *w, const struct srv *s, const char *name) {
+static void model_object(struct vc_json_out *w, const struct srv_model *m, const char *name) {
     vc_jo_begin_obj(w);
     vc_jo_key(w, "id");
     vc_jo_str(w, name);
     vc_jo_key(w, "object");
     vc_jo_str(w, "model");
     vc_jo_key(w, "created");
-    vc_jo_int(w, s->created);
+    vc_jo_int(w, m->srv->created);
     vc_jo_key(w, "owned_by");
     vc_jo_str(w, "vllm");
     vc_jo_key(w, "root");
-    vc_jo_str(w, s->p.model.path);
+    vc_jo_str(w, m->p->params.path);
     vc_jo_key(w, "parent");
     vc_jo_null(w);
     vc_jo_key(w, "max_model_len");
-    vc_jo_uint(w, s->info.max_model_len);
+    vc_jo_uint(w, m->info.max_model_len);
     vc_jo_key(w, "permission");
     vc_jo_begin_arr(w);
-    permission(w, s->created);
+    permission(w, m->srv->created);
     vc_jo_end_arr(w);
     vc_jo_end_obj(w);
 }
@@ -95,8 +95,11 @@ void srv_get_models(struct srv_call *c) {
     vc_jo_str(&w, "list");
     vc_jo_key(&w, "data");
     vc_jo_begin_arr(&w);
-    model_object(&w, s, srv_served_name(s));
-    for (size_t i = 1; i < s->p.num_served_names; i++) model_object(&w, s, s->p.served_names[i]);
+    for (uint32_t i = 0; i < s->num_models; i++) {
+        const struct srv_model *m = &s->models[i];
+        model_object(&w, m, srv_model_name(m));
+        for (size_t k = 1; k < m->p->num_names; k++) model_object(&w, m, m->p->names[k]);
+    }
     vc_jo_end_arr(&w);
     vc_jo_end_obj(&w);
     srv_reply_json(c, 200, &b);
@@ -104,25 +107,25 @@ void srv_get_models(struct srv_call *c) {
 
 /* ---- tokens ---- */
 
-static void token_strs(struct vc_json_out *w, const struct srv *s, const int32_t *ids, size_t n) {
+static void token_strs(struct vc_json_out *w, const struct srv_model *m, const int32_t *ids, size_t n) {
     vc_jo_begin_arr(w);
     for (size_t i = 0; i < n; i++) {
         const char *text = NULL;
         size_t len = 0;
-        if (vc_token_text(s->model, ids[i], &text, &len) == VC_OK) vc_jo_strn(w, text, len);
+        if (vc_token_text(m->engine, ids[i], &text, &len) == VC_OK) vc_jo_strn(w, text, len);
         else vc_jo_str(w, "");
     }
     vc_jo_end_arr(w);
 }
 
 static void answer_tokens(struct srv_call *c, const char *text, size_t n, bool add_special, bool strs) {
-    struct srv *s = c->srv;
+    const struct srv_model *m = c->model;
     struct vc_buf b = { 0 };
     struct vc_json_out w;
     vc_err err = VC_ERR_INIT;
     int32_t *ids = NULL;
     size_t count = 0;
-    vc_status st = vc_tokenize(s->model, text, n, VC_TOK_PARSE_SPECIAL | (add_special ? VC_TOK_ADD_SPECIAL : 0), &ids, &count, &err);
+    vc_status st = vc_tokenize(m->engine, text, n, VC_TOK_PARSE_SPECIAL | (add_special ? VC_TOK_ADD_SPECIAL : 0), &ids, &count, &err);
     if (st != VC_OK) {
         srv_error(c, vc_status_http(st), NULL, NULL, "%s", err.text);
         return;
@@ -132,11 +135,11 @@ static void answer_tokens(struct srv_call *c, const char *text, size_t n, bool a
     vc_jo_key(&w, "count");
     vc_jo_uint(&w, count);
     vc_jo_key(&w, "max_model_len");
-    vc_jo_uint(&w, s->info.max_model_len);
+    vc_jo_uint(&w, m->info.max_model_len);
     vc_jo_key(&w, "tokens");
     srv_jo_ids(&w, ids, count);
     vc_jo_key(&w, "token_strs");
-    if (strs) token_strs(&w, s, ids, count);
+    if (strs) token_strs(&w, m, ids, count);
     else vc_jo_null(&w);
     vc_jo_end_obj(&w);
     vc_free(ids);
@@ -188,7 +191,7 @@ void srv_post_tokenize(struct srv_call *c) {
 
 /* ids[] is as long as the list; one outside the vocabulary is a 400. */
 static bool read_tokens(struct srv_call *c, const json_t *list, int32_t *ids) {
-    uint32_t vocab = c->srv->info.vocab_size;
+    uint32_t vocab = c->model->info.vocab_size;
     for (size_t i = 0; i < json_array_size(list); i++) {
         json_int_t x = json_integer_value(json_array_get(list, i));
         if (x < 0 || x >= vocab) {
@@ -209,7 +212,7 @@ static void detokenize(struct srv_call *c, const json_t *list) {
     if (!ids) {
         srv_error(c, 503, NULL, NULL, "out of memory");
     } else if (read_tokens(c, list, ids)) {
-        vc_status s = vc_detokenize(c->srv->model, ids, count, 0, &text, &n, &err);
+        vc_status s = vc_detokenize(c->model->engine, ids, count, 0, &text, &n, &err);
         if (s == VC_OK) {
             vc_buf_adds(&b, "{\"prompt\":");
             vc_json_add_str(&b, text, n);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * srv_int.h: what the server is made of.
- * Threads: one HTTP thread (libmicrohttpd's), a front pool that reads bodies, renders and tokenizes, one pump that takes
- * the engine's outputs and writes answers, one watcher of clients that leave. A srv_call is shared by them: `lock`
+ * Threads: one HTTP thread (libmicrohttpd's), a front pool that reads bodies, renders and tokenizes, one pump per model that
+ * takes its engine's outputs and writes answers, one watcher of clients that leave. A srv_call is shared by them: `lock`
  * guards the fields below it; everything above is set before the call leaves the HTTP thread. */
 #ifndef VC_SERVER_SRV_INT_H
 #define VC_SERVER_SRV_INT_H
@@ -23,6 +23,9 @@ struct MHD_Daemon;
 struct srv;
 struct srv_call;
 struct srv_gen;
+struct srv_model;
+struct srv_pump;
+struct srv_turns;
 
 typedef void srv_handler(struct srv_call *c);
 
@@ -51,6 +54,7 @@ const struct srv_route *srv_route_find(const char *path);
 /* ---- a request and its answer ---- */
 struct srv_call {
     struct srv *srv;
+    struct srv_model *model;               /* that the body names; the first where it names none */
     const struct srv_route *route;         /* NULL: none has the path */
     struct MHD_Connection *conn;           /* NULL once the connection is done with the call */
     atomic_uint refs;
@@ -107,29 +111,56 @@ bool srv_body(struct srv_call *c, json_t **root);
 
 /* ---- the server ---- */
 struct srv_metrics;
-struct srv {
-    struct vc_server_params p;
-    vc_model *model;                       /* set once, before `loaded` */
+struct srv_http_metrics;
+/* One of the served models: its engine and all that belongs to it. */
+struct srv_model {
+    struct srv *srv;
+    const struct vc_server_model *p;
+    uint32_t index;
+    vc_model *engine;                      /* set once, before `loaded`, as the next two */
     vc_model_info info;
     vc_sampling_params defaults;
-    atomic_bool loaded, draining, failed;
+    uint32_t max_live;
+    atomic_uint live;                      /* choices in the engine */
+    atomic_bool failed;
+    struct srv_pump *pump;
+    struct srv_metrics *metrics;
+};
+struct srv {
+    struct vc_server_params p;
+    struct srv_model *models; uint32_t num_models;         /* owned; at least one */
+    atomic_bool loaded, draining;
     int64_t created;
     struct MHD_Daemon *daemon;
     int listen_fd;
     char url[256];
-    uint32_t max_live;
 
     pthread_mutex_t lock;                  /* calls in flight: those that left the HTTP thread and are not completed */
     struct srv_call *in_flight; uint32_t calls;
     bool cut;                              /* no call enters any more */
-    atomic_uint live;                      /* choices in the engine */
 
     struct srv_front *front;
-    struct srv_pump *pump;
     struct srv_watch *watcher;
-    struct srv_metrics *metrics;
+    struct srv_http_metrics *metrics;
     struct srv_store *store;
+    struct srv_turns *turns;               /* NULL: engines run beside each other */
 };
+
+/* models.c: opening (NULL engines until then), names, closing. */
+vc_status srv_models_new(struct srv *s, vc_err *err);
+vc_status srv_models_open(struct srv *s, vc_err *err);
+void srv_models_stop(struct srv *s);       /* pumps and engines stand still */
+void srv_models_del(struct srv *s);        /* after the HTTP thread, which asks whether they are stuck */
+const char *srv_model_name(const struct srv_model *m);
+struct srv_model *srv_model_named(const struct srv *s, const char *name);      /* NULL: none has the name */
+uint32_t srv_models_live(const struct srv *s);         /* choices in all engines */
+bool srv_models_running(const struct srv *s);          /* no engine has stopped */
+bool srv_models_healthy(const struct srv *s);          /* nor is one stuck */
+
+/* turns.c: engines that share the processors step one after the other, in the order in which they ask. */
+struct srv_turns *srv_turns_new(void);
+void srv_turns_del(struct srv_turns *t);
+void srv_turn(int begins, void *turns);
 
 /* listen.c: a listening socket for host and port or a path; systemd's if it passed one. */
 vc_status srv_listen(struct srv *s, vc_err *err);
@@ -164,10 +195,10 @@ void srv_store_put(struct srv_store *s, const char *id, const char *body, size_t
 json_t *srv_store_get(struct srv_store *s, const char *id, struct vc_buf *body);
 
 /* pump.c */
-vc_status srv_pump_start(struct srv *s, vc_err *err);
-void srv_pump_stop(struct srv *s);
-void srv_pump_del(struct srv *s);          /* after the HTTP thread, which asks whether it is stuck */
-void srv_pump_kick(struct srv *s);         /* a request was submitted */
-bool srv_pump_stuck(struct srv *s);        /* choices are in the engine, and nothing has come for minutes */
+vc_status srv_pump_start(struct srv_model *m, vc_err *err);
+void srv_pump_stop(struct srv_model *m);
+void srv_pump_del(struct srv_model *m);    /* after the HTTP thread, which asks whether it is stuck */
+void srv_pump_kick(struct srv_model *m);   /* a request was submitted */
+bool srv_pump_stuck(const struct srv_model *m);        /* choices are in the engine, and nothing has come for minutes */
 
 #endif

@@ -149,7 +149,7 @@ static void count(struct srv_call *c, const json_t *body) {
     if (!f) srv_error(c, 503, NULL, NULL, "out of memory");
     if (f && srv_fields_read(c, SRV_BODY_CHAT, body, f) && srv_model_known(c, f->v[SRV_F_MODEL].s) && srv_chat_checked(c, f->v)
         && srv_chat_text(c, f->v, true, &text, &n)) {
-        vc_status s = vc_tokenize(c->srv->model, text, n, VC_TOK_PARSE_SPECIAL, &ids, &tokens, &err);
+        vc_status s = vc_tokenize(c->model->engine, text, n, VC_TOK_PARSE_SPECIAL, &ids, &tokens, &err);
         if (s == VC_OK) {
             vc_buf_printf(&b, "{\"input_tokens\":%zu}", tokens);
             srv_reply_json(c, 200, &b);

@@ -45,9 +45,14 @@ struct http { uint64_t requests[METHODS][CLASSES]; double in, out; struct hist t
 struct srv_metrics {
     pthread_mutex_t lock;
     double value[NUM_METRICS][MAX_VALUES];
-    struct hist hist[NUM_METRICS], http_time;
-    struct http http[HANDLERS];
+    struct hist hist[NUM_METRICS];
     double lengths[MAX_BUCKETS];
+    double created;
+};
+struct srv_http_metrics {
+    pthread_mutex_t lock;
+    struct hist time;
+    struct http handler[HANDLERS];
     double created;
 };
 
@@ -70,6 +75,20 @@ void srv_metrics_del(struct srv_metrics *m) {
     if (!m) return;
     pthread_mutex_destroy(&m->lock);
     free(m);
+}
+
+struct srv_http_metrics *srv_http_metrics_new(void) {
+    struct srv_http_metrics *h = calloc(1, sizeof *h);
+    if (!h) return NULL;
+    pthread_mutex_init(&h->lock, NULL);
+    h->created = unix_time();
+    return h;
+}
+
+void srv_http_metrics_del(struct srv_http_metrics *h) {
+    if (!h) return;
+    pthread_mutex_destroy(&h->lock);
+    free(h);
 }
 
 static const double *bounds_of(const struct srv_metrics *m, enum set s) { return s == LENGTHS ? m->lengths : sets[s]; }
@@ -103,20 +122,20 @@ void srv_metrics_rejected(struct srv_metrics *m) {
     pthread_mutex_unlock(&m->lock);
 }
 
-void srv_metrics_http(struct srv_metrics *m, const struct srv_call *c) {
+void srv_metrics_http(struct srv_http_metrics *m, const struct srv_call *c) {
     size_t i = c->route ? (size_t)(c->route - srv_routes) : SRV_NUM_ROUTES;
     int method = !strcmp(c->method, "POST"), class = c->left.status / 100 - 2;
     if (class < 0 || class >= CLASSES) class = CLASSES - 1;
     if (i == SRV_AT_METRICS || i == SRV_AT_HEALTH || i == SRV_AT_PING || i == SRV_AT_LOAD || i == SRV_AT_VERSION || i == SRV_AT_READY) return;
     double t = vc_now() - c->begun;
     pthread_mutex_lock(&m->lock);
-    struct http *h = &m->http[i];
+    struct http *h = &m->handler[i];
     h->requests[method][class]++;
     h->n++;
     h->in += (double)c->body_seen;
     h->out += c->left.stream ? 0 : (double)c->left.out;
     observe_in(&h->time[method], http_few, t);
-    observe_in(&m->http_time, http_many, t);
+    observe_in(&m->time, http_many, t);
     pthread_mutex_unlock(&m->lock);
 }
 
@@ -144,7 +163,7 @@ static void first_token(struct srv_metrics *m, const struct srv_gen *g, struct s
 void srv_metrics_output(struct srv_metrics *m, const struct srv_gen *g, struct srv_part *p, struct srv_answer *a, const vc_output *o) {
     double now = vc_now();
     pthread_mutex_lock(&m->lock);
-    fill_lengths(m, g->call->srv->info.max_model_len);
+    fill_lengths(m, g->call->model->info.max_model_len);
     m->value[M_GENERATED][0] += o->num_token_ids;
     if (o->num_token_ids) {
         if (p->first_token <= 0) first_token(m, g, p, o, now);
@@ -165,7 +184,7 @@ void srv_metrics_output(struct srv_metrics *m, const struct srv_gen *g, struct s
 
 /* ---- writing ---- */
 
-struct page { struct vc_buf *b; struct vc_buf model; };      /* model: quoted name */
+struct page { struct vc_buf *b; uint32_t engine; struct vc_buf model; };      /* model: quoted name */
 
 static void number(struct vc_buf *b, double v) {
     if (v == floor(v) && fabs(v) < 1e15) vc_buf_printf(b, "%.1f\n", v);
@@ -180,7 +199,7 @@ static void head(struct vc_buf *b, const char *name, size_t n, const char *suffi
 static void labels(const struct page *g, const struct row *r, const char *value, size_t value_n, const char *le) {
     bool before = r->label && strcmp(r->label, "model_name") < 0, engine = r != &rows[M_REJECTED];
     vc_buf_addc(g->b, '{');
-    if (engine) vc_buf_adds(g->b, "engine=\"0\",");
+    if (engine) vc_buf_printf(g->b, "engine=\"%u\",", g->engine);
     if (before) vc_buf_printf(g->b, "%s=\"%.*s\",", r->label, (int)value_n, value);
     if (le) vc_buf_printf(g->b, "le=\"%s\",", le);
     vc_buf_adds(g->b, "model_name=");
@@ -227,18 +246,23 @@ static void values(const struct page *g, const struct row *r, const char *name, 
     }
 }
 
-static void metric(const struct page *g, const struct srv_metrics *m, enum id id) {
+/* One metric of all models: g[i] says which, m[i] holds its figures. */
+static void metric(const struct page *g, const struct srv_metrics *m, uint32_t num, enum id id) {
     static const char *const types[] = { "counter", "gauge", "histogram" };
     const struct row *r = &rows[id];
     size_t n = strlen(r->name), base = r->kind == COUNTER ? n - strlen("_total") : n;
-    double created[MAX_VALUES];
-    for (size_t i = 0; i < MAX_VALUES; i++) created[i] = m->created;
     head(g->b, r->name, n, "", r->help, types[r->kind]);
-    if (r->kind == HIST) histogram(g, r, &m->hist[id], bounds_of(m, r->set));
-    else values(g, r, r->name, n, "", m->value[id]);
+    for (uint32_t i = 0; i < num; i++) {
+        if (r->kind == HIST) histogram(&g[i], r, &m[i].hist[id], bounds_of(&m[i], r->set));
+        else values(&g[i], r, r->name, n, "", m[i].value[id]);
+    }
     if (r->kind == GAUGE) return;
     head(g->b, r->name, base, "_created", r->help, "gauge");
-    values(g, r, r->name, base, "_created", created);
+    for (uint32_t i = 0; i < num; i++) {
+        double created[MAX_VALUES];
+        for (size_t k = 0; k < MAX_VALUES; k++) created[k] = m[i].created;
+        values(&g[i], r, r->name, base, "_created", created);
+    }
 }
 
 /* ---- HTTP and the process ---- */
@@ -246,25 +270,25 @@ static void metric(const struct page *g, const struct srv_metrics *m, enum id id
 static const char *handler_name(size_t i) { return i < SRV_NUM_ROUTES ? srv_routes[i].path : "none"; }
 static const char *const method_names[METHODS] = { "GET", "POST" };
 
-static void http_lines(struct vc_buf *b, const struct srv_metrics *m) {
+static void http_lines(struct vc_buf *b, const struct srv_http_metrics *m) {
     head(b, "http_requests_total", 19, "", "Total number of requests by method, status and handler.", "counter");
     for (size_t i = 0; i < HANDLERS; i++)
         for (int k = 0; k < METHODS; k++)
             for (int c = 0; c < CLASSES; c++) {
-                if (!m->http[i].requests[k][c]) continue;
+                if (!m->handler[i].requests[k][c]) continue;
                 vc_buf_printf(b, "http_requests_total{handler=\"%s\",method=\"%s\",status=\"%dxx\"} ", handler_name(i), method_names[k], c + 2);
-                number(b, (double)m->http[i].requests[k][c]);
+                number(b, (double)m->handler[i].requests[k][c]);
             }
     for (int out = 0; out < 2; out++) {
         const char *name = out ? "http_response_size_bytes" : "http_request_size_bytes";
         head(b, name, strlen(name), "", out ? "Content length of outgoing responses by handler. Only value of header is respected. Otherwise ignored. No percentile calculated. "
                                             : "Content length of incoming requests by handler. Only value of header is respected. Otherwise ignored. No percentile calculated. ", "summary");
         for (size_t i = 0; i < HANDLERS; i++) {
-            if (!m->http[i].n) continue;
+            if (!m->handler[i].n) continue;
             vc_buf_printf(b, "%s_count{handler=\"%s\"} ", name, handler_name(i));
-            number(b, (double)m->http[i].n);
+            number(b, (double)m->handler[i].n);
             vc_buf_printf(b, "%s_sum{handler=\"%s\"} ", name, handler_name(i));
-            number(b, out ? m->http[i].out : m->http[i].in);
+            number(b, out ? m->handler[i].out : m->handler[i].in);
         }
     }
 }
@@ -287,18 +311,18 @@ static void http_histogram(struct vc_buf *b, const char *name, const char *label
     number(b, h->sum);
 }
 
-static void http_times(struct vc_buf *b, const struct srv_metrics *m) {
+static void http_times(struct vc_buf *b, const struct srv_http_metrics *m) {
     char label[160];
     const char *name = "http_request_duration_highr_seconds";
     head(b, name, strlen(name), "", "Latency with many buckets but no API specific labels. Made for more accurate percentile calculations. ", "histogram");
-    http_histogram(b, name, NULL, &m->http_time, http_many);
+    http_histogram(b, name, NULL, &m->time, http_many);
     name = "http_request_duration_seconds";
     head(b, name, strlen(name), "", "Latency with only few buckets by handler. Made to be only used if aggregation by handler is important. ", "histogram");
     for (size_t i = 0; i < HANDLERS; i++)
         for (int k = 0; k < METHODS; k++) {
-            if (!m->http[i].time[k].n) continue;
+            if (!m->handler[i].time[k].n) continue;
             snprintf(label, sizeof label, "handler=\"%s\",method=\"%s\"", handler_name(i), method_names[k]);
-            http_histogram(b, name, label, &m->http[i].time[k], http_few);
+            http_histogram(b, name, label, &m->handler[i].time[k], http_few);
         }
 }
 
@@ -311,7 +335,7 @@ static double open_files(void) {
     return n;
 }
 
-static void process_lines(struct vc_buf *b, const struct srv_metrics *m) {
+static void process_lines(struct vc_buf *b, const struct srv_http_metrics *m) {
     struct rusage u;
     unsigned long long pages = 0, resident = 0;
     struct rlimit files = { 0 };
@@ -338,17 +362,21 @@ static void process_lines(struct vc_buf *b, const struct srv_metrics *m) {
     }
 }
 
-static void info_line(struct vc_buf *b, const struct srv *s) {
+static void info_lines(struct vc_buf *b, const struct srv *s) {
     head(b, "vllm:cache_config_info", 22, "", "Information of the LLMEngine CacheConfig", "gauge");
-    vc_buf_printf(b, "vllm:cache_config_info{block_size=\"%u\",cache_dtype=\"%s\",enable_prefix_caching=\"%s\",engine=\"0\",kv_cache_memory_bytes=\"%llu\","
-                     "kv_cache_size_tokens=\"%llu\",num_gpu_blocks=\"%u\"} 1.0\n", s->info.block_size, s->info.kv_cache_dtype,
-                  s->p.model.enable_prefix_caching ? "True" : "False", (unsigned long long)s->info.kv_bytes, (unsigned long long)s->info.kv_tokens, s->info.num_kv_blocks);
+    for (uint32_t i = 0; i < s->num_models; i++) {
+        const struct srv_model *m = &s->models[i];
+        vc_buf_printf(b, "vllm:cache_config_info{block_size=\"%u\",cache_dtype=\"%s\",enable_prefix_caching=\"%s\",engine=\"%u\",kv_cache_memory_bytes=\"%llu\","
+                         "kv_cache_size_tokens=\"%llu\",num_gpu_blocks=\"%u\"} 1.0\n", m->info.block_size, m->info.kv_cache_dtype,
+                      m->p->params.enable_prefix_caching ? "True" : "False", m->index, (unsigned long long)m->info.kv_bytes,
+                      (unsigned long long)m->info.kv_tokens, m->info.num_kv_blocks);
+    }
 }
 
 /* What only the engine knows; the call waits for the step that runs. */
-static void from_engine(struct srv_metrics *m, const struct srv *s) {
+static void from_engine(struct srv_metrics *m, vc_model *engine) {
     vc_stats t = { .struct_size = sizeof t };
-    if (vc_get_stats(s->model, &t) != VC_OK) return;
+    if (vc_get_stats(engine, &t) != VC_OK) return;
     m->value[M_RUNNING][0] = t.running;
     m->value[M_WAITING][0] = m->value[M_WAITING_BY][0] = t.waiting;
     m->value[M_KV_USAGE][0] = t.kv_usage;
@@ -357,28 +385,46 @@ static void from_engine(struct srv_metrics *m, const struct srv *s) {
     m->value[M_PREEMPTIONS][0] = (double)t.preemptions;
 }
 
+/* Copies of the figures of all models: no lock is held while the engines are asked and the page is written. */
+static void take_figures(const struct srv *s, struct page *g, struct srv_metrics *now, struct vc_buf *b) {
+    for (uint32_t i = 0; i < s->num_models; i++) {
+        struct srv_model *m = &s->models[i];
+        const char *name = srv_model_name(m);
+        g[i] = (struct page){ .b = b, .engine = i };
+        vc_json_add_str(&g[i].model, name, strlen(name));      /* the escapes of a label are among JSON's */
+        pthread_mutex_lock(&m->metrics->lock);
+        fill_lengths(m->metrics, m->info.max_model_len);
+        now[i] = *m->metrics;
+        pthread_mutex_unlock(&m->metrics->lock);
+        from_engine(&now[i], m->engine);
+    }
+}
+
 void srv_get_metrics(struct srv_call *c) {
     const struct srv *s = c->srv;
-    struct srv_metrics *m = s->metrics;
     struct vc_buf b = { 0 };
-    struct page g = { .b = &b };
-    struct srv_metrics now;                     /* a copy: the lock is not held while the engine is asked */
-    const char *name = srv_served_name(s);
-    vc_json_add_str(&g.model, name, strlen(name));         /* the escapes of a label are among JSON's */
-    if (g.model.failed) {
-        srv_error(c, 503, NULL, NULL, "out of memory");
-        return;
+    struct page *g = calloc(s->num_models, sizeof *g);
+    struct srv_metrics *now = calloc(s->num_models, sizeof *now);
+    struct srv_http_metrics *http = malloc(sizeof *http);
+    if (g && now && http) {
+        pthread_mutex_lock(&s->metrics->lock);
+        *http = *s->metrics;
+        pthread_mutex_unlock(&s->metrics->lock);
+        take_figures(s, g, now, &b);
+        process_lines(&b, http);
+        for (int id = 0; id < NUM_METRICS; id++) metric(g, now, s->num_models, (enum id)id);
+        info_lines(&b, s);
+        http_lines(&b, http);
+        http_times(&b, http);
+    } else {
+        b.failed = true;
     }
-    pthread_mutex_lock(&m->lock);
-    fill_lengths(m, s->info.max_model_len);
-    now = *m;
-    pthread_mutex_unlock(&m->lock);
-    from_engine(&now, s);
-    process_lines(&b, &now);
-    for (int id = 0; id < NUM_METRICS; id++) metric(&g, &now, (enum id)id);
-    info_line(&b, s);
-    http_lines(&b, &now);
-    http_times(&b, &now);
-    vc_buf_free(&g.model);
+    for (uint32_t i = 0; g && i < s->num_models; i++) {
+        b.failed |= g[i].model.failed;
+        vc_buf_free(&g[i].model);
+    }
+    free(g);
+    free(now);
+    free(http);
     srv_reply(c, 200, "text/plain; version=0.0.4; charset=utf-8", &b);
 }

@@ -5,11 +5,16 @@
 
 #include "server/srv_gen.h"
 
+/* Of one model. */
 struct srv_metrics *srv_metrics_new(void);
 void srv_metrics_del(struct srv_metrics *m);
-void srv_metrics_http(struct srv_metrics *m, const struct srv_call *c);      /* a call has ended */
 void srv_metrics_rejected(struct srv_metrics *m);                            /* the queue was full */
 /* An output, before it is collected. */
 void srv_metrics_output(struct srv_metrics *m, const struct srv_gen *g, struct srv_part *p, struct srv_answer *a, const vc_output *o);
+
+/* Of HTTP. */
+struct srv_http_metrics *srv_http_metrics_new(void);
+void srv_http_metrics_del(struct srv_http_metrics *h);
+void srv_metrics_http(struct srv_http_metrics *h, const struct srv_call *c);  /* a call has ended */
 
 #endif

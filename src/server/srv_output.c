@@ -112,7 +112,7 @@ static void stream_chunk(struct srv_gen *g, struct srv_part *p, struct srv_answe
 
 static void end_part(struct srv_gen *g, struct srv_part *p) {
     struct srv_call *c = g->call;
-    atomic_fetch_sub(&c->srv->live, g->rp.sampling.n);
+    atomic_fetch_sub(&c->model->live, g->rp.sampling.n);
     (void)p;
     if (--g->open_parts == 0) {
         if (g->stream && g->begun) {
@@ -149,7 +149,7 @@ void srv_gen_output(struct srv_part *p, const vc_output *output) {
     vc_output copy;
     const vc_output *o = forced_calls(g, a, output, &copy);
     bool failed = o->finished && o->error.status != VC_OK && o->finish_reason && !strcmp(o->finish_reason, "error"), end = o->request_finished;
-    srv_metrics_output(c->srv->metrics, g, p, a, o);
+    srv_metrics_output(c->model->metrics, g, p, a, o);
     collect(g, p, a, o);
     if (failed && g->error.status == VC_OK) g->error = o->error;
     if (g->stream && !(failed && !g->begun)) {
@@ -162,7 +162,7 @@ void srv_gen_output(struct srv_part *p, const vc_output *output) {
         bool over = c->gone;
         srv_wake_locked(c);
         pthread_mutex_unlock(&c->lock);
-        if (over && !end && p->submitted) (void)vc_cancel(c->srv->model, o->request_id);
+        if (over && !end && p->submitted) (void)vc_cancel(c->model->engine, o->request_id);
     }
     if (o->finished) p->open_answers--;
     if (end) end_part(g, p);

@@ -10,7 +10,7 @@ void srv_token_text(const struct srv_gen *g, int32_t id, struct vc_buf *out) {
     size_t n = 0;
     vc_err err = VC_ERR_INIT;
     out->n = 0;
-    if (g->tokens_as_ids || vc_detokenize(g->call->srv->model, &id, 1, 0, &text, &n, &err) != VC_OK) vc_buf_printf(out, "token_id:%d", id);
+    if (g->tokens_as_ids || vc_detokenize(g->call->model->engine, &id, 1, 0, &text, &n, &err) != VC_OK) vc_buf_printf(out, "token_id:%d", id);
     else vc_buf_add(out, text, n);
     vc_free(text);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * srv_pump.c: the thread that takes the engine's outputs. It sleeps while nothing runs. */
+ * srv_pump.c: the thread that takes an engine's outputs. It sleeps while nothing runs. */
 #include <stdlib.h>
 
 #include "base/clock.h"
@@ -34,15 +34,15 @@ static uint64_t kicks(struct srv_pump *p, bool *quit) {
 }
 
 static void *run(void *arg) {
-    struct srv *s = arg;
-    struct srv_pump *p = s->pump;
+    struct srv_model *m = arg;
+    struct srv_pump *p = m->pump;
     for (;;) {
         bool quit;
         uint64_t seen = kicks(p, &quit);
         if (quit) return NULL;
         vc_output *o = NULL;
         vc_err err = VC_ERR_INIT;
-        vc_status st = vc_next(s->model, 500, &o, &err);
+        vc_status st = vc_next(m->engine, 500, &o, &err);
         if (st != VC_E_TIMEOUT) atomic_store(&p->last, vc_now());
         if (st == VC_OK) {
             srv_gen_output(o->user, o);
@@ -50,37 +50,37 @@ static void *run(void *arg) {
         } else if (st == VC_E_DONE) {
             if (!wait_work(p, seen)) return NULL;
         } else if (st != VC_E_TIMEOUT) {
-            vc_log_line(VC_LOG_ERROR, "the engine stopped: %s", err.text);
-            atomic_store(&s->failed, true);
+            vc_log_line(VC_LOG_ERROR, "the engine of %s stopped: %s", srv_model_name(m), err.text);
+            atomic_store(&m->failed, true);
             if (!wait_work(p, seen)) return NULL;
         }
     }
 }
 
-vc_status srv_pump_start(struct srv *s, vc_err *err) {
+vc_status srv_pump_start(struct srv_model *m, vc_err *err) {
     struct srv_pump *p = calloc(1, sizeof *p);
     if (!p) return vc_fail(err, VC_E_NOMEM, "out of memory");
     pthread_mutex_init(&p->lock, NULL);
     pthread_cond_init(&p->work, NULL);
-    s->pump = p;
-    if (pthread_create(&p->thread, NULL, run, s) == 0) return VC_OK;
+    m->pump = p;
+    if (pthread_create(&p->thread, NULL, run, m) == 0) return VC_OK;
     pthread_mutex_destroy(&p->lock);
     pthread_cond_destroy(&p->work);
     free(p);
-    s->pump = NULL;
+    m->pump = NULL;
     return vc_fail(err, VC_E_NOMEM, "the system refused a thread");
 }
 
-void srv_pump_kick(struct srv *s) {
-    pthread_mutex_lock(&s->pump->lock);
-    if (atomic_load(&s->live) <= 1) atomic_store(&s->pump->last, vc_now());
-    s->pump->kicks++;
-    pthread_cond_signal(&s->pump->work);
-    pthread_mutex_unlock(&s->pump->lock);
+void srv_pump_kick(struct srv_model *m) {
+    pthread_mutex_lock(&m->pump->lock);
+    if (atomic_load(&m->live) <= 1) atomic_store(&m->pump->last, vc_now());
+    m->pump->kicks++;
+    pthread_cond_signal(&m->pump->work);
+    pthread_mutex_unlock(&m->pump->lock);
 }
 
-void srv_pump_stop(struct srv *s) {
-    struct srv_pump *p = s->pump;
+void srv_pump_stop(struct srv_model *m) {
+    struct srv_pump *p = m->pump;
     if (!p) return;
     pthread_mutex_lock(&p->lock);
     p->quit = true;
@@ -89,13 +89,13 @@ void srv_pump_stop(struct srv *s) {
     pthread_join(p->thread, NULL);
 }
 
-void srv_pump_del(struct srv *s) {
-    struct srv_pump *p = s->pump;
+void srv_pump_del(struct srv_model *m) {
+    struct srv_pump *p = m->pump;
     if (!p) return;
     pthread_mutex_destroy(&p->lock);
     pthread_cond_destroy(&p->work);
     free(p);
-    s->pump = NULL;
+    m->pump = NULL;
 }
 
-bool srv_pump_stuck(struct srv *s) { return s->pump && atomic_load(&s->live) && vc_now() - atomic_load(&s->pump->last) > STUCK_AFTER; }
+bool srv_pump_stuck(const struct srv_model *m) { return m->pump && atomic_load(&m->live) && vc_now() - atomic_load(&m->pump->last) > STUCK_AFTER; }

@@ -79,7 +79,7 @@ static bool check_logprobs(struct srv_gen *g, int64_t k, const char *kind, const
 
 /* -1 means the whole vocabulary, which the limit does not allow. */
 static bool no_all(struct srv_gen *g, int64_t k, const char *kind, const char *param) {
-    return k != -1 || check_logprobs(g, g->call->srv->info.vocab_size, kind, param);
+    return k != -1 || check_logprobs(g, g->call->model->info.vocab_size, kind, param);
 }
 
 static bool read_text_logprobs(struct srv_gen *g) {
@@ -175,9 +175,9 @@ static bool read_ids(struct srv_gen *g, enum srv_field_id id, const int32_t **id
     int32_t *list = id_list(g, v->json);
     if (!list) return no_memory(g);
     for (size_t i = 0; i < *n; i++) {
-        if ((uint32_t)list[i] < g->call->srv->info.vocab_size) continue;
+        if ((uint32_t)list[i] < g->call->model->info.vocab_size) continue;
         srv_error(g->call, 400, NULL, name, "%s contains out-of-vocab token id %lld. Vocabulary size: %u (parameter=%s)", name,
-                  (long long)json_integer_value(json_array_get(v->json, i)), g->call->srv->info.vocab_size, name);
+                  (long long)json_integer_value(json_array_get(v->json, i)), g->call->model->info.vocab_size, name);
         return false;
     }
     *ids = list;
@@ -243,10 +243,10 @@ static bool read_bias(struct srv_gen *g) {
             return false;
         }
         if (!json_is_number(e)) return refuse(g, "logit_bias", "logit_bias: the values must be numbers (parameter=logit_bias)");
-        if (id < 0 || id >= g->call->srv->info.vocab_size) {
+        if (id < 0 || id >= g->call->model->info.vocab_size) {
             srv_error(g->call, 400, NULL, "logit_bias",
                       "token_id(s) [%lld] in logit_bias contain out-of-vocab token ids. Vocabulary size: %u (parameter=logit_bias, value=[%lld])", (long long)id,
-                      g->call->srv->info.vocab_size, (long long)id);
+                      g->call->model->info.vocab_size, (long long)id);
             return false;
         }
         list[n++] = (vc_logit_bias){ (int32_t)id, (float)json_number_value(e) };
@@ -262,7 +262,7 @@ static bool word_ids(struct srv_gen *g, const char *before, const char *word, vc
     int32_t *ids = NULL, *kept = NULL;
     size_t n = 0;
     vc_buf_printf(&text, "%s%s", before, word);
-    vc_status s = text.failed ? VC_E_NOMEM : vc_tokenize(g->call->srv->model, text.p, text.n, VC_TOK_PARSE_SPECIAL, &ids, &n, &err);
+    vc_status s = text.failed ? VC_E_NOMEM : vc_tokenize(g->call->model->engine, text.p, text.n, VC_TOK_PARSE_SPECIAL, &ids, &n, &err);
     vc_buf_free(&text);
     if (s == VC_OK && n) kept = VC_NEW_ARRAY(&g->arena, int32_t, n);
     if (kept) memcpy(kept, ids, n * sizeof *kept);
@@ -296,7 +296,7 @@ static bool given_or(const struct srv_gen *g, enum srv_field_id id, bool otherwi
 
 bool srv_gen_sampling(struct srv_gen *g, enum srv_body_kind where) {
     vc_sampling_params *p = &g->rp.sampling;
-    *p = g->call->srv->defaults;
+    *p = g->call->model->defaults;
     p->ignore_eos = given_or(g, SRV_F_IGNORE_EOS, false);
     p->skip_special_tokens = given_or(g, SRV_F_SKIP_SPECIAL_TOKENS, true);
     p->include_stop_str_in_output = given_or(g, SRV_F_INCLUDE_STOP_STR_IN_OUTPUT, false);
@@ -311,11 +311,11 @@ bool srv_gen_sampling(struct srv_gen *g, enum srv_body_kind where) {
 /* Most tokens of an answer: what is asked for, the model's default, and the room behind the longest prompt. */
 bool srv_gen_max_tokens(struct srv_gen *g) {
     vc_sampling_params *p = &g->rp.sampling;
-    const struct srv *s = g->call->srv;
+    const struct srv_model *m = g->call->model;
     bool chat = g->f.v[SRV_F_MAX_COMPLETION_TOKENS].given;
     const struct srv_value *v = &g->f.v[chat ? SRV_F_MAX_COMPLETION_TOKENS : SRV_F_MAX_TOKENS];
-    int64_t len = s->info.max_model_len, longest = 0, most = len;
-    if (s->defaults.max_tokens && (int64_t)s->defaults.max_tokens < most) most = s->defaults.max_tokens;
+    int64_t len = m->info.max_model_len, longest = 0, most = len;
+    if (m->defaults.max_tokens && (int64_t)m->defaults.max_tokens < most) most = m->defaults.max_tokens;
     if (v->given && v->i > len) {
         srv_error(g->call, 400, NULL, "max_tokens", "max_tokens=%lld cannot be greater than max_model_len=%lld. Please request fewer output tokens. (parameter=max_tokens, value=%lld)",
                   (long long)v->i, (long long)len, (long long)v->i);

@@ -18,7 +18,6 @@ enum { FRONT_THREADS = 2 };
 void vc_server_params_init(struct vc_server_params *p) {
     *p = (struct vc_server_params){ .host = "127.0.0.1", .port = 8000, .max_body_bytes = 32 << 20, .request_timeout = 60, .idle_timeout = 75,
                                     .response_role = "assistant", .content_format = "auto" };
-    vc_model_params_init(&p->model);
 }
 
 /* ---- signals ---- */
@@ -42,39 +41,19 @@ static int next_signal(int fd, int ms) {
     return read(fd, &info, sizeof info) == sizeof info ? (int)info.ssi_signo : 0;
 }
 
-/* ---- the model, on a thread of its own, so that signals end a long load ---- */
+/* ---- the models, on a thread of its own, so that signals end a long load ---- */
 
 struct load { struct srv *s; vc_err err; vc_status status; atomic_bool done; };
 
-/* A model without one takes and gives token ids alone. */
-static bool has_tokenizer(const vc_model *m) {
-    int32_t *ids = NULL;
-    size_t n;
-    vc_err err = VC_ERR_INIT;
-    bool yes = vc_tokenize(m, "a", 1, 0, &ids, &n, &err) == VC_OK;
-    vc_free(ids);
-    return yes;
-}
-
 static void *load(void *arg) {
     struct load *l = arg;
-    struct srv *s = l->s;
-    l->status = vc_model_open(&s->model, &s->p.model, &l->err);
-    if (l->status == VC_OK) {
-        s->info.struct_size = sizeof s->info;
-        vc_model_get_info(s->model, &s->info);
-        vc_sampling_params_init(&s->defaults);
-        vc_sampling_from_model(s->model, &s->defaults);
-        s->defaults.detokenize = has_tokenizer(s->model);
-        l->status = vc_start(s->model, &l->err);
-    }
-    if (l->status == VC_OK) l->status = srv_pump_start(s, &l->err);
+    l->status = srv_models_open(l->s, &l->err);
     atomic_store(&l->done, true);
     return NULL;
 }
 
 /* VC_E_CANCELLED: a signal came first. */
-static vc_status load_model(struct srv *s, int signals, vc_err *err) {
+static vc_status load_models(struct srv *s, int signals, vc_err *err) {
     struct load l = { .s = s, .err = VC_ERR_INIT };
     pthread_t t;
     bool cut = false;
@@ -84,11 +63,9 @@ static vc_status load_model(struct srv *s, int signals, vc_err *err) {
         if (sig == SIGINT || sig == SIGTERM) cut = true;
     }
     pthread_join(t, NULL);
-    if (cut) return vc_fail(err, VC_E_CANCELLED, "a signal came while the model was loading");
+    if (cut) return vc_fail(err, VC_E_CANCELLED, "a signal came while a model was loading");
     *err = l.err;
     if (l.status != VC_OK) return l.status;
-    uint32_t seqs = s->p.model.max_num_seqs;
-    s->max_live = s->p.max_queued ? s->p.max_queued : VC_MAX(4 * seqs, 1024u);
     atomic_store(&s->loaded, true);
     return VC_OK;
 }
@@ -112,30 +89,29 @@ static void drain(struct srv *s, int signals, uint32_t seconds) {
 /* Cancelled requests end within a step; their calls go with their last output, and jobs with them. */
 static void wait_quiet(struct srv *s) {
     struct timespec ms = { 0, 5000000 };
-    for (int i = 0; i < 1000 && (atomic_load(&s->live) || !srv_front_idle(s)); i++) nanosleep(&ms, NULL);
+    for (int i = 0; i < 1000 && (srv_models_live(s) || !srv_front_idle(s)); i++) nanosleep(&ms, NULL);
 }
 
 static void stop_all(struct srv *s) {
     atomic_store(&s->draining, true);
     srv_calls_cut(s);
-    if (s->pump && s->front) wait_quiet(s);
-    srv_pump_stop(s);
-    if (s->model) (void)vc_stop(s->model);
+    if (s->front) wait_quiet(s);
+    srv_models_stop(s);
     srv_http_stop(s);
     srv_front_stop(s);
-    srv_pump_del(s);
     srv_watch_stop(s);
-    vc_model_close(&s->model);
-    srv_metrics_del(s->metrics);
+    srv_models_del(s);
+    srv_http_metrics_del(s->metrics);
     srv_store_del(s->store);
     if (s->p.uds && s->listen_fd >= 0) unlink(s->p.uds);
     pthread_mutex_destroy(&s->lock);
 }
 
 static vc_status start(struct srv *s, vc_err *err) {
-    s->metrics = srv_metrics_new();
+    s->metrics = srv_http_metrics_new();
     s->store = srv_store_new();
     if (!s->metrics || !s->store) return vc_fail(err, VC_E_NOMEM, "out of memory");
+    VC_TRY(srv_models_new(s, err));
     VC_TRY(srv_listen(s, err));
     VC_TRY(srv_watch_start(s, err));
     VC_TRY(srv_front_start(s, FRONT_THREADS, err));
@@ -144,10 +120,13 @@ static vc_status start(struct srv *s, vc_err *err) {
 
 static vc_status run(struct srv *s, int signals, vc_err *err) {
     VC_TRY(start(s, err));
-    vc_log_line(VC_LOG_INFO, "listening on %s, loading %s", s->url, s->p.model.path);
-    VC_TRY(load_model(s, signals, err));
-    vc_log_line(VC_LOG_INFO, "ready on %s: %s, %u tokens of context, KV cache for %llu", s->url, srv_served_name(s), s->info.max_model_len,
-                (unsigned long long)s->info.kv_tokens);
+    for (uint32_t i = 0; i < s->num_models; i++) vc_log_line(VC_LOG_INFO, "listening on %s, loading %s", s->url, s->models[i].p->params.path);
+    VC_TRY(load_models(s, signals, err));
+    for (uint32_t i = 0; i < s->num_models; i++) {
+        const struct srv_model *m = &s->models[i];
+        vc_log_line(VC_LOG_INFO, "ready on %s: %s, %u tokens of context, KV cache for %llu", s->url, srv_model_name(m), m->info.max_model_len,
+                    (unsigned long long)m->info.kv_tokens);
+    }
     if (s->p.ready) s->p.ready(s->url, s->p.ready_arg);
     int sig;
     while ((sig = next_signal(signals, -1)) == SIGHUP || sig == 0) continue;

@@ -11,7 +11,7 @@ static void add_prompt_text(const struct srv_gen *g, const struct srv_part *p, s
     vc_err err = VC_ERR_INIT;
     if (p->text) {
         vc_buf_add(b, p->text, p->text_len);
-    } else if (vc_detokenize(g->call->srv->model, p->ids, p->num_ids, 0, &text, &n, &err) == VC_OK) {
+    } else if (vc_detokenize(g->call->model->engine, p->ids, p->num_ids, 0, &text, &n, &err) == VC_OK) {
         vc_buf_add(b, text, n);
         vc_free(text);
     }
