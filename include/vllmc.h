@@ -136,6 +136,12 @@ typedef struct vc_sampling_params {
     int32_t prompt_logprobs;             /* -1: none */
     int skip_special_tokens;             /* 1 */
     int detokenize;                      /* 1 */
+    /* With logprobs >= 0: these ids beside the chosen token, in this order, in place of the best; at most 128. */
+    const int32_t *logprob_token_ids; size_t num_logprob_token_ids;
+    int return_margin;                   /* 0; 1: the tie margin of each token, vc_output.margins */
+    /* Ends a choice (finish_reason "repetition") as soon as its last tokens are one pattern of repetition_min_pattern (0 is 1) to
+     * repetition_max_pattern tokens, repetition_min_count (2 or more) times. Longest pattern 0: off. */
+    uint32_t repetition_max_pattern, repetition_min_pattern, repetition_min_count;
 } vc_sampling_params;
 
 typedef struct vc_request_params {
@@ -168,7 +174,7 @@ VC_API void vc_request_params_init(vc_request_params *p);
 VC_API vc_status vc_submit(vc_model *m, const vc_request_params *p, uint64_t *id, vc_err *err);
 VC_API vc_status vc_cancel(vc_model *m, uint64_t id);    /* its outputs end with finish_reason "abort" */
 
-typedef struct vc_logprob { int32_t token; float logprob; uint32_t rank; } vc_logprob;
+typedef struct vc_logprob { int32_t token; float logprob; uint32_t rank; } vc_logprob;   /* rank 0: not computed (logprob_token_ids) */
 
 /* A piece of a tool call. The first of a call has its name; the arguments of all put together are its JSON text. */
 typedef struct vc_tool_delta {
@@ -191,12 +197,15 @@ typedef struct vc_output {
     uint32_t num_cached_tokens;          /* prompt tokens taken from the prefix cache */
     int finished;                        /* last output of this choice */
     int request_finished;                /* last output of this request */
-    const char *finish_reason;           /* "stop", "length", "abort", "error", or NULL */
+    const char *finish_reason;           /* "stop", "length", "repetition", "abort", "error", or NULL */
     const char *stop_string; int32_t stop_token;  /* what stopped it: string or NULL, id or -1 */
     uint64_t seed;                       /* the seed in use */
     vc_err error;                        /* status != 0 when finish_reason is "error" */
     const char *reasoning; size_t reasoning_len;         /* with a reasoning parser; never NULL */
     const vc_tool_delta *tools; uint32_t num_tools;      /* with a tool parser */
+    /* With return_margin: per new token, the best minus the second best logit in ulps of the logits' format (0: a tie; infinity:
+     * there was no other); doc/numerics.md. Else NULL. */
+    const float *margins;
 } vc_output;
 
 /* Runs one engine step on the calling thread. VC_E_DONE: nothing to do. VC_E_STATE: a thread runs (vc_start). */

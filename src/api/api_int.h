@@ -20,6 +20,7 @@ struct api_output {
     struct api_output *next;
     struct api_pool *pool;
     int32_t token;
+    float margin;
     struct vc_buf text, reasoning;
     struct vc_buf tool_text;               /* names and arguments of the deltas, each ended by NUL; offsets until it is sent */
     vc_tool_delta *tools; uint32_t cap_tools;

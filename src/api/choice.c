@@ -79,6 +79,10 @@ static bool add_token_text(struct vc_model *m, struct api_choice *c, const struc
 
 /* False when memory is short. */
 static bool fill_logprobs(struct api_output *o, const struct api_choice *c, const struct vc_engine_event *e) {
+    if (e->margin) {
+        o->margin = *e->margin;
+        o->o.margins = &o->margin;
+    }
     if (e->logprobs) {
         if (!copy_logprobs(&o->logprobs, &o->cap_logprobs, e->logprobs, e->num_logprobs)) return false;
         o->o.logprobs = o->logprobs;
@@ -137,6 +141,10 @@ void api_event(void *ctx, const struct vc_engine_event *e) {
     if (short_of_memory) finish = end_short(c, o, finish);
     if (!send_text(c, o, finish != VC_FINISH_NONE)) finish = end_short(c, o, finish);
     o->o.finish_reason = vc_finish_name(finish);
+    if (finish == VC_FINISH_REPETITION) {          /* as vLLM names it in stop_reason */
+        snprintf(o->stop_string, sizeof o->stop_string, "repetition_detected");
+        o->o.stop_string = o->stop_string;
+    }
     o->o.stop_token = o->o.stop_string ? -1 : e->stop_token;
     if (e->error) o->o.error = *e->error;
     bool end = finish != VC_FINISH_NONE;

@@ -174,7 +174,8 @@ vc_status vc_engine_add(struct vc_engine *e, const struct vc_engine_seq_params *
     if (q->all_logits || p->sampling->prompt_logprobs >= 0) flags |= VC_SEQ_NO_CACHE_READ;
     struct vc_seq_params sp = { .id = p->id, .prompt = p->prompt, .num_prompt = p->num_prompt, .max_tokens = max_tokens, .eos_token = p->sampling->eos_token,
                                 .stop_ids = p->sampling->stop_ids, .num_stop_ids = p->sampling->num_stop_ids, .priority = p->priority,
-                                .cache_salt = p->cache_salt, .flags = flags, .user = q };
+                                .cache_salt = p->cache_salt, .flags = flags, .user = q,
+                                .repetition = { p->sampling->repetition_most, p->sampling->repetition_least, p->sampling->repetition_count, p->sampling->min_tokens } };
     if (s == VC_OK) s = vc_sched_add(e->sched, &sp, &q->seq, err);
     if (s != VC_OK) {
         seq_free(q);

@@ -36,6 +36,7 @@ struct vc_engine_event {
     void *user;
     int32_t token;                         /* -1: none */
     const vc_logprob *logprobs; uint32_t num_logprobs;
+    const float *margin;                   /* with a token, if asked for: vc_output.margins */
     const vc_logprob *prompt_logprobs;     /* with the first token, if asked for: [num_prompt][1 + k], entry 0 unset */
     uint32_t num_cached;
     enum vc_finish finish;

@@ -107,6 +107,7 @@ vc_status vc_sample_row(struct vc_sampler *s, const struct vc_sample_seq *q, flo
     VC_TRY(check_row(logits, s->vocab, err));
     for (uint32_t i = 0; allowed && i < s->vocab; i++)
         if (!(allowed[i / 32] >> i % 32 & 1)) logits[i] = -INFINITY;
+    if (p->margin) vc_row_top2(logits, s->vocab, &out->best, &out->second);
     if (p->logprobs >= 0) vc_log_softmax_row(s->filter.exp_sum, logits, s->vocab, s->lp);
     vc_mask_row(p, logits, s->vocab, output, num_output);
     if (p->penalties) vc_penalize(&q->counts, p, logits, s->vocab);
@@ -119,13 +120,14 @@ vc_status vc_sample_row(struct vc_sampler *s, const struct vc_sample_seq *q, flo
     out->num_logprobs = 0;
     if (p->logprobs >= 0) {
         out->num_logprobs = 1 + (uint32_t)p->logprobs;
-        vc_logprobs_pick(s->lp, s->vocab, out->token, (uint32_t)p->logprobs, logprobs);
+        if (p->num_logprob_ids) vc_logprobs_of(s->lp, s->vocab, out->token, p->logprob_ids, p->num_logprob_ids, logprobs);
+        else vc_logprobs_pick(s->lp, s->vocab, out->token, (uint32_t)p->logprobs, logprobs);
     }
     return VC_OK;
 }
 
 bool vc_sample_is_max(const struct vc_sampling *p) {
-    return vc_sampling_greedy(p) && p->logprobs < 0 && p->prompt_logprobs < 0 && !p->penalties && !p->min_tokens && !p->num_bad_words &&
+    return vc_sampling_greedy(p) && !p->margin && p->logprobs < 0 && p->prompt_logprobs < 0 && !p->penalties && !p->min_tokens && !p->num_bad_words &&
            !p->num_allowed_ids && !p->num_logit_bias;
 }
 

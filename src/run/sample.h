@@ -30,11 +30,12 @@ void vc_sample_seq_push(struct vc_sample_seq *q, int32_t token);
 struct vc_sampled {
     int32_t token;
     uint32_t num_logprobs;                 /* 0, or 1 + p->logprobs */
+    float best, second;                    /* with p->margin: the two greatest logits of the row as log-probabilities are taken of it */
 };
 /* Draws the next token from logits[vocab_size], which is overwritten by the processed row. output: the num_output
  * tokens generated so far (all of them pushed). allowed: NULL, or bit i % 32 of allowed[i / 32] set iff token i may be drawn;
  * the others are -inf before everything else, log-probabilities included, as in vLLM. logprobs: room for 1 + p->logprobs entries if p->logprobs >= 0: [0] is
- * the drawn token, then the best in order; of the raw logits.
+ * the drawn token, then the best in order, or p->logprob_ids; of the raw logits.
  * VC_E_NUMERIC: the row holds a value that is not finite. VC_E_INVALID: the parameters leave no token. */
 vc_status vc_sample_row(struct vc_sampler *s, const struct vc_sample_seq *q, float *logits, const uint32_t *allowed,
                         const int32_t *output, uint32_t num_output, struct vc_sampled *out, vc_logprob *logprobs, vc_err *err);

@@ -6,6 +6,9 @@
 #include <string.h>
 
 #include "base/arena.h"
+#include "base/compat.h"
+
+enum { MAX_LOGPROB_IDS = 128, MAX_PATTERN = 4096 };
 
 /* p is the first member: a vc_sampling * is a pointer to this. */
 struct owned {
@@ -40,6 +43,10 @@ static vc_status check_scalars(const vc_sampling_params *p, const struct vc_samp
     RANGE(p->prompt_logprobs >= -1, "prompt_logprobs must be non-negative or -1, got %d.", p->prompt_logprobs);
     RANGE(p->prompt_logprobs <= (int64_t)lim->max_logprobs, "prompt_logprobs: %d is greater than max_logprobs, %u.",
           p->prompt_logprobs, lim->max_logprobs);
+    RANGE(p->repetition_max_pattern <= MAX_PATTERN, "repetition_max_pattern must be at most %d, got %u.", MAX_PATTERN, p->repetition_max_pattern);
+    RANGE(!p->repetition_max_pattern || p->repetition_min_count >= 2, "repetition_min_count must be at least 2, got %u.", p->repetition_min_count);
+    RANGE(p->repetition_min_pattern <= p->repetition_max_pattern, "repetition_min_pattern, %u, is greater than repetition_max_pattern, %u.",
+          p->repetition_min_pattern, p->repetition_max_pattern);
     RANGE(!p->num_stop || p->detokenize,
           "stop strings are only supported when detokenize is True. Set detokenize=True to use stop.");
     return VC_OK;
@@ -59,7 +66,7 @@ static vc_status check_lists(const vc_sampling_params *p, const struct vc_sampli
     RANGE(p->num_logit_bias <= most, "logit_bias: %zu entries, expected at most %zu.", p->num_logit_bias, most);
     RANGE((p->stop || !p->num_stop) && (p->stop_token_ids || !p->num_stop_token_ids)
               && (p->bad_words || !p->num_bad_words) && (p->allowed_token_ids || !p->num_allowed_token_ids)
-              && (p->logit_bias || !p->num_logit_bias),
+              && (p->logit_bias || !p->num_logit_bias) && (p->logprob_token_ids || !p->num_logprob_token_ids),
           "sampling parameters: a list has a length but no entries (NULL)");
     for (size_t i = 0; i < p->num_stop; i++)
         RANGE(p->stop[i] && p->stop[i][0] && strlen(p->stop[i]) <= most,
@@ -69,6 +76,11 @@ static vc_status check_lists(const vc_sampling_params *p, const struct vc_sampli
         RANGE(in_vocab(p->allowed_token_ids[i], lim),
               "allowed_token_ids contains out-of-vocab token id %d. Vocabulary size: %u", p->allowed_token_ids[i],
               lim->vocab_size);
+    RANGE(p->num_logprob_token_ids <= MAX_LOGPROB_IDS, "logprob_token_ids: %zu ids, expected at most %d.", p->num_logprob_token_ids, MAX_LOGPROB_IDS);
+    RANGE(!p->num_logprob_token_ids || p->logprobs >= 0, "logprob_token_ids: logprobs must be asked for, too.");
+    for (size_t i = 0; i < p->num_logprob_token_ids; i++)
+        RANGE(in_vocab(p->logprob_token_ids[i], lim), "logprob_token_ids contains out-of-vocab token id %d. Vocabulary size: %u",
+              p->logprob_token_ids[i], lim->vocab_size);
     for (size_t i = 0; i < p->num_logit_bias; i++) {
         RANGE(in_vocab(p->logit_bias[i].token, lim),
               "logit_bias contains out-of-vocab token id %d. Vocabulary size: %u", p->logit_bias[i].token,
@@ -194,10 +206,14 @@ static void copy_scalars(struct vc_sampling *q, const vc_sampling_params *p, con
         .ignore_eos = p->ignore_eos != 0,
         .eos_token = p->ignore_eos || !lim->num_eos_ids ? -1 : lim->eos_ids[0],
         .include_stop_str_in_output = p->include_stop_str_in_output != 0,
-        .logprobs = p->logprobs,
+        .logprobs = p->num_logprob_token_ids ? (int32_t)p->num_logprob_token_ids : p->logprobs,
         .prompt_logprobs = p->prompt_logprobs,
         .skip_special_tokens = p->skip_special_tokens != 0,
         .detokenize = p->detokenize != 0,
+        .margin = p->return_margin != 0,
+        .repetition_most = p->repetition_max_pattern,
+        .repetition_least = VC_MAX(p->repetition_min_pattern, 1u),
+        .repetition_count = p->repetition_min_count,
     };
 }
 
@@ -216,6 +232,8 @@ vc_status vc_sampling_new(struct vc_sampling **out, const vc_sampling_params *p,
     int32_t *allowed = copy_ids(&o->arena, p->allowed_token_ids, p->num_allowed_token_ids);
     if (allowed) o->p.num_allowed_ids = sort_unique(allowed, p->num_allowed_token_ids);
     o->p.allowed_ids = allowed;
+    o->p.logprob_ids = copy_ids(&o->arena, p->logprob_token_ids, p->num_logprob_token_ids);
+    o->p.num_logprob_ids = (uint32_t)p->num_logprob_token_ids;
     vc_status s = copy_bias(o, p, err);
     if (!s && o->arena.failed) s = vc_fail(err, VC_E_NOMEM, "sampling parameters: no memory");
     if (s) {

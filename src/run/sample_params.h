@@ -39,7 +39,10 @@ struct vc_sampling {
     const struct vc_bad_word *bad_words; uint32_t num_bad_words;
     const int32_t *allowed_ids; uint32_t num_allowed_ids;  /* sorted, unique */
     const vc_logit_bias *logit_bias; uint32_t num_logit_bias;
-    int32_t logprobs, prompt_logprobs;     /* -1: none */
+    int32_t logprobs, prompt_logprobs;     /* -1: none; logprobs with ids: how many */
+    const int32_t *logprob_ids; uint32_t num_logprob_ids;   /* as given; 0: the best */
+    bool margin;                           /* the two greatest logits are wanted */
+    uint32_t repetition_most, repetition_least, repetition_count;   /* tokens of a pattern, least >= 1; how often; most 0: off */
     bool skip_special_tokens, detokenize;
 };
 static inline bool vc_sampling_greedy(const struct vc_sampling *p) { return p->temperature < 1e-5f; }

@@ -13,6 +13,9 @@ bool vc_row_finite(const float *x, uint32_t n);
 /* Largest element; the lowest index among equals. n >= 1, no NaN. */
 uint32_t vc_row_argmax(const float *x, uint32_t n);
 
+/* The two largest elements, equal ones counted apart; n = 1: *second is -inf. n >= 1, no NaN. */
+void vc_row_top2(const float *x, uint32_t n, float *best, float *second);
+
 /* e[i] = e^(x[i] - m); returns their sum. All of these give the same bits. */
 typedef float vc_exp_sum_fn(const float *x, uint32_t n, float m, float *e);
 vc_exp_sum_fn vc_exp_sum_portable;

@@ -41,3 +41,8 @@ void vc_logprobs_pick(const float *lp, uint32_t n, int32_t token, uint32_t k, vc
     }
     for (uint32_t i = 0; i < m; i++) h[i].rank = i + 1;
 }
+
+void vc_logprobs_of(const float *lp, uint32_t n, int32_t token, const int32_t *ids, uint32_t k, vc_logprob *out) {
+    out[0] = (vc_logprob){ token, lp[token], vc_row_count_ge(lp, n, lp[token]) };
+    for (uint32_t i = 0; i < k; i++) out[1 + i] = (vc_logprob){ ids[i], lp[ids[i]], 0 };
+}

@@ -37,8 +37,12 @@ struct vc_sched_config {
 void vc_sched_config_init(struct vc_sched_config *c);
 
 enum vc_seq_state { VC_SEQ_WAITING, VC_SEQ_RUNNING, VC_SEQ_PREEMPTED, VC_SEQ_FINISHED };
-enum vc_finish { VC_FINISH_NONE, VC_FINISH_STOP, VC_FINISH_LENGTH, VC_FINISH_ABORT, VC_FINISH_ERROR };
-const char *vc_finish_name(enum vc_finish f);   /* "stop", "length", "abort", "error"; NULL for NONE */
+enum vc_finish { VC_FINISH_NONE, VC_FINISH_STOP, VC_FINISH_LENGTH, VC_FINISH_ABORT, VC_FINISH_ERROR, VC_FINISH_REPETITION };
+const char *vc_finish_name(enum vc_finish f);   /* "stop", "length", "abort", "error", "repetition"; NULL for NONE */
+
+/* Ends a sequence whose last outputs are one pattern of least (1 or more) to most tokens `count` times, once there are `after` outputs.
+ * most 0: off. */
+struct vc_seq_repetition { uint32_t most, least, count, after; };
 
 enum {
     VC_SEQ_NO_CACHE = 1,        /* neither reads nor feeds the prefix cache (dynamic rope beyond the trained length) */
@@ -54,6 +58,7 @@ struct vc_seq_params {
     int32_t priority;                      /* lower is sooner (VC_SCHED_PRIORITY) */
     const char *cache_salt;                /* NULL or "": none */
     uint32_t flags;                        /* VC_SEQ_ */
+    struct vc_seq_repetition repetition;
     void *user;
 };
 
@@ -72,6 +77,7 @@ struct vc_seq {
     int32_t stop_token;                    /* the one of stop_ids that stopped it, else -1 (also for eos_token) */
     int32_t eos_token, priority;
     const int32_t *stop_ids; uint32_t num_stop_ids;
+    struct vc_seq_repetition repetition;
     struct vc_kv_table kv;                 /* vc_kv_row(&kv, group), kv.num_blocks */
     uint64_t arrival;                      /* order of addition */
     struct vc_seq *prev, *next;            /* waiting queue under FCFS */

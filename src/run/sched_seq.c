@@ -7,7 +7,7 @@
 #include "base/ckd.h"
 
 const char *vc_finish_name(enum vc_finish f) {
-    static const char *const names[] = { NULL, "stop", "length", "abort", "error" };
+    static const char *const names[] = { NULL, "stop", "length", "abort", "error", "repetition" };
     return names[f];
 }
 
@@ -69,6 +69,7 @@ vc_status vc_seq_new(struct vc_seq **out, const struct vc_seq_params *p, const s
         .priority = p->priority,
         .stop_ids = (int32_t *)(void *)(base + o_stops),
         .num_stop_ids = p->num_stop_ids,
+        .repetition = p->repetition,
         .kv = { .blocks = (uint32_t *)(void *)(base + o_blocks),
                 .gone = (uint32_t *)(void *)(base + o_gone),
                 .cap_blocks = blocks,
@@ -83,7 +84,26 @@ vc_status vc_seq_new(struct vc_seq **out, const struct vc_seq_params *p, const s
 
 void vc_seq_del(struct vc_seq *q) { free(q); }
 
-/* vLLM's check_stop: the end tokens before the lengths; min_tokens acts in the logits only. */
+/* Do the last `size` of n tokens stand there `count` times? count·size <= n. */
+static bool repeats(const int32_t *end, uint32_t size, uint32_t count) {
+    for (uint32_t i = 1; i <= size; i++)
+        for (uint32_t k = 1; k < count; k++)
+            if (end[-(int64_t)i] != end[-(int64_t)i - (int64_t)k * size]) return false;
+    return true;
+}
+
+/* vLLM's check_sequence_repetition: outputs only, every size from the least up. */
+static bool repetition(const struct vc_seq *q) {
+    const struct vc_seq_repetition *r = &q->repetition;
+    if (!r->most || vc_seq_num_outputs(q) < r->after) return false;
+    for (uint32_t size = r->least; size <= r->most; size++) {
+        if ((uint64_t)size * r->count > vc_seq_num_outputs(q)) return false;
+        if (repeats(q->tokens + q->num_tokens, size, r->count)) return true;
+    }
+    return false;
+}
+
+/* vLLM's check_stop: the end tokens before the lengths before repetition; min_tokens acts in the logits, and holds repetition back. */
 enum vc_finish vc_seq_append(struct vc_seq *q, int32_t token) {
     q->tokens[q->num_tokens++] = token;
     if (q->eos_token >= 0 && token == q->eos_token) return VC_FINISH_STOP;
@@ -92,5 +112,6 @@ enum vc_finish vc_seq_append(struct vc_seq *q, int32_t token) {
         q->stop_token = token;
         return VC_FINISH_STOP;
     }
-    return vc_seq_num_outputs(q) >= q->max_tokens ? VC_FINISH_LENGTH : VC_FINISH_NONE;
+    if (vc_seq_num_outputs(q) >= q->max_tokens) return VC_FINISH_LENGTH;
+    return repetition(q) ? VC_FINISH_REPETITION : VC_FINISH_NONE;
 }

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "num/half.h"
+#include "num/round.h"
 #include "run/engine_int.h"
 
 /* ---- the batch ---- */
@@ -165,6 +166,13 @@ static void name_first_layer(struct vc_engine *e, uint32_t item) {
 
 /* ---- reporting ---- */
 
+/* Best minus second best logit in ulps of the format in which logits are stored, at the larger magnitude of the two. */
+static float margin_of(const struct vc_engine *e, const struct vc_sampled *s) {
+    if (s->second == -INFINITY) return INFINITY;
+    double a = (double)s->best, b = (double)s->second;
+    return (float)((a - b) / vc_ulp(vc_net_logits(e->net, 1).dtype, fmax(fabs(a), fabs(b))));
+}
+
 static void report_item(struct vc_engine *e, uint32_t k) {
     struct vc_seq *s = e->step->items[k].seq;
     struct vc_engine_seq *q = s->user;
@@ -174,6 +182,11 @@ static void report_item(struct vc_engine *e, uint32_t k) {
     if (ev.token >= 0 && q->logprobs) {
         ev.logprobs = q->logprobs;
         ev.num_logprobs = e->results[k].num_logprobs;
+    }
+    float margin = 0;
+    if (ev.token >= 0 && q->sampling->margin) {
+        margin = margin_of(e, &e->results[k]);
+        ev.margin = &margin;
     }
     if (ev.token >= 0 && q->prompt_logprobs && !q->prompt_sent) {
         ev.prompt_logprobs = q->prompt_logprobs;
@@ -194,6 +207,7 @@ static void jump(struct vc_engine *e, struct vc_seq *s) {
     struct vc_engine_seq *q = s->user;
     if (!q->constraint || s->state != VC_SEQ_RUNNING || q->stop_soon) return;      /* ended: what q borrows may be gone */
     const struct vc_sampling *p = q->sampling;
+    const float alone = INFINITY;
     bool plain = p->logprobs < 0 && !p->num_allowed_ids && !p->num_bad_words && !p->num_logit_bias && !p->min_tokens && !q->all_logits;
     if (!plain || vc_seq_num_outputs(s) == 0) return;
     while (s->state == VC_SEQ_RUNNING && !q->stop_soon) {
@@ -201,7 +215,8 @@ static void jump(struct vc_engine *e, struct vc_seq *s) {
         if (token < 0) return;
         push_token(q, token);
         enum vc_finish f = vc_sched_extend(e->sched, s, token);
-        struct vc_engine_event ev = { .user = q->user, .token = token, .stop_token = s->stop_token, .finish = f, .num_cached = (uint32_t)VC_MAX(s->num_cached, 0) };
+        struct vc_engine_event ev = { .user = q->user, .token = token, .stop_token = s->stop_token, .finish = f, .num_cached = (uint32_t)VC_MAX(s->num_cached, 0),
+                                      .margin = p->margin ? &alone : NULL };
         e->event(e->event_ctx, &ev);
     }
 }

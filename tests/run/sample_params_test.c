@@ -77,6 +77,15 @@ static void ranges(void **state) {
     REFUSE("logprobs", p.logprobs = -2);
     REFUSE("logprobs", p.logprobs = 21);
     ACCEPT(p.logprobs = 20);
+    REFUSE("repetition_min_count", p.repetition_max_pattern = 3);
+    REFUSE("repetition_min_count", p.repetition_max_pattern = 3, p.repetition_min_count = 1);
+    REFUSE("repetition_min_pattern", p.repetition_min_pattern = 3);
+    REFUSE("repetition_max_pattern", p.repetition_max_pattern = 5000, p.repetition_min_count = 2);
+    ACCEPT(p.repetition_max_pattern = 3, p.repetition_min_count = 2);
+    REFUSE("logprob_token_ids", p.logprob_token_ids = eos, p.num_logprob_token_ids = 3);
+    ACCEPT(p.logprobs = 0, p.logprob_token_ids = eos, p.num_logprob_token_ids = 3);
+    REFUSE("logprob_token_ids", p.logprobs = 0, p.logprob_token_ids = eos, p.num_logprob_token_ids = 129);
+    REFUSE("out-of-vocab", p.logprobs = 0, p.logprob_token_ids = (const int32_t[]){ 100 }, p.num_logprob_token_ids = 1);
     REFUSE("prompt_logprobs", p.prompt_logprobs = 21);
     REFUSE("prompt_logprobs", p.prompt_logprobs = -7);
 }

@@ -373,6 +373,40 @@ static void random_run(enum vc_sched_policy policy, uint32_t blocks, const uint3
     vc_sched_del(s);
 }
 
+/* How many of `tokens` come before the sequence ends by repetition; n: it does not. Expected values are those of vLLM's
+ * check_sequence_repetition and the order of its check_stop. */
+static uint32_t repeats_at(struct vc_seq_repetition r, const int32_t *tokens, uint32_t n) {
+    struct vc_sched *s = make(16, VC_SCHED_FCFS);
+    static const int32_t p[] = { 1, 2, 1, 2, 1, 2 };            /* of the prompt nothing counts */
+    const struct vc_seq_params a = { .prompt = p, .num_prompt = 6, .max_tokens = 100, .eos_token = -1, .repetition = r };
+    struct vc_seq *q;
+    uint32_t i = 0;
+    assert_int_equal(vc_sched_add(s, &a, &q, NULL), VC_OK);
+    while (i < n && q->finish == VC_FINISH_NONE) {
+        vc_sched_schedule(s);
+        vc_sched_update(s, &tokens[i++]);
+    }
+    if (q->finish == VC_FINISH_NONE) i = n + 1, assert_true(vc_sched_finish(s, q, VC_FINISH_ABORT));
+    else assert_int_equal(q->finish, VC_FINISH_REPETITION);
+    vc_seq_del(q);
+    vc_sched_del(s);
+    return i;
+}
+
+static void repetition(void **state) {
+    (void)state;
+    static const int32_t two[] = { 1, 2, 1, 2, 1, 2, 3 }, same[] = { 9, 4, 4, 4, 4, 4 }, late[] = { 1, 2, 3, 1, 2, 3, 4, 2, 3, 1, 2, 3 };
+    assert_int_equal(repeats_at((struct vc_seq_repetition){ 2, 1, 3, 0 }, two, 7), 6);
+    assert_int_equal(repeats_at((struct vc_seq_repetition){ 2, 2, 2, 0 }, two, 7), 4);
+    assert_int_equal(repeats_at((struct vc_seq_repetition){ 1, 1, 3, 0 }, two, 7), 8);
+    assert_int_equal(repeats_at((struct vc_seq_repetition){ 3, 1, 3, 0 }, same, 6), 4);
+    assert_int_equal(repeats_at((struct vc_seq_repetition){ 3, 2, 2, 0 }, same, 6), 5);
+    assert_int_equal(repeats_at((struct vc_seq_repetition){ 3, 1, 3, 6 }, same, 6), 6);
+    assert_int_equal(repeats_at((struct vc_seq_repetition){ 3, 3, 2, 0 }, late, 12), 6);
+    assert_int_equal(repeats_at((struct vc_seq_repetition){ 3, 3, 2, 7 }, late, 12), 13);
+    assert_int_equal(repeats_at((struct vc_seq_repetition){ 0, 1, 0, 0 }, same, 6), 7);
+}
+
 static void random_fcfs(void **state) {
     (void)state;
     random_run(VC_SCHED_FCFS, BLOCKS, NULL, 0);
@@ -397,6 +431,7 @@ int main(void) {
                                         cmocka_unit_test(watermark_beside_others),
                                         cmocka_unit_test(preempted_budget),
                                         cmocka_unit_test(windows_free),
+                                        cmocka_unit_test(repetition),
                                         cmocka_unit_test(random_windows),
                                         cmocka_unit_test(random_fcfs),
                                         cmocka_unit_test(random_priority) };
