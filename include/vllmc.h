@@ -206,6 +206,9 @@ typedef struct vc_output {
     /* With return_margin: per new token, the best minus the second best logit in ulps of the logits' format (0: a tie; infinity:
      * there was no other); doc/numerics.md. Else NULL. */
     const float *margins;
+    /* Seconds of the monotonic clock: submitted, first placed in a step, first and latest token of the choice; 0: not yet. */
+    double queued_at, scheduled_at, first_token_at, last_token_at;
+    uint32_t num_preemptions;            /* of the choice, so far */
 } vc_output;
 
 /* Runs one engine step on the calling thread. VC_E_DONE: nothing to do. VC_E_STATE: a thread runs (vc_start). */
@@ -217,6 +220,14 @@ VC_API vc_status vc_stop(vc_model *m);
 VC_API vc_status vc_next(vc_model *m, int timeout_ms, vc_output **out, vc_err *err);
 VC_API void vc_output_free(vc_output *o);
 
+/* Values by bucket: count[i] of those at most bounds[i] and above the bound before, count[num_bounds] of the rest. */
+typedef struct vc_histogram {
+    const double *bounds;                /* ascending; the library's, constant */
+    uint32_t num_bounds;
+    uint64_t count[32];
+    double sum;
+} vc_histogram;
+
 typedef struct vc_stats {
     size_t struct_size;
     uint32_t running, waiting;
@@ -224,8 +235,15 @@ typedef struct vc_stats {
     uint64_t steps, prompt_tokens, generated_tokens, preemptions, prefix_queries, prefix_hits;
     double step_seconds;                 /* spent in steps */
     double step_age;                     /* seconds since the step that runs now began; 0: none runs */
+    uint32_t free_blocks;                /* of the KV cache; what the prefix cache holds alone is free */
+    uint64_t weight_bytes;               /* read by all steps: every weight once a step, of experts the share expected for its tokens */
+    vc_histogram step_tokens;            /* prompt tokens computed and tokens made, per step */
+    vc_histogram step_time;              /* seconds per step */
 } vc_stats;
 VC_API vc_status vc_get_stats(const vc_model *m, vc_stats *s);
+/* Seconds since the engine last began or ended a step although it has requests; 0: it has none. Takes no lock: answers
+ * also when the engine is stuck. */
+VC_API double vc_stalled(const vc_model *m);
 VC_API vc_status vc_reset_prefix_cache(vc_model *m);
 
 #ifdef __cplusplus

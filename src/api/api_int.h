@@ -6,6 +6,7 @@
 #define VC_API_API_INT_H
 
 #include <pthread.h>
+#include <stdatomic.h>
 
 #include "run/engine.h"
 #include "text/chat_request.h"
@@ -62,6 +63,7 @@ struct api_choice {
     size_t keep;
     uint64_t seed;
     bool finished;
+    double first_token_at, last_token_at;  /* monotonic seconds; 0: no token yet */
 };
 struct api_request {
     struct api_request *next, *prev;       /* pending list (next only), then live list */
@@ -75,6 +77,7 @@ struct api_request {
     size_t longest_stop;
     uint32_t open_choices;
     bool all_logits, cancelled;
+    double queued_at;                      /* monotonic seconds of vc_submit */
     struct api_choice choice[];
 };
 
@@ -96,7 +99,8 @@ struct vc_model {
     pthread_cond_t work, ready;            /* for the thread; for readers of outputs */
     uint64_t next_id;
     struct api_request *pending, **pending_tail, *live;
-    uint32_t num_live;                     /* pending and live */
+    atomic_uint num_live;                  /* pending and live; written under lock */
+    _Atomic double progress_at;            /* monotonic seconds: a step began or ended, or a request came while there was none */
     struct api_output *out_head, **out_tail;
     struct api_pool *pool;
     struct api_grammars grammars;
@@ -114,6 +118,9 @@ struct api_pool *api_pool_new(void);
 void api_pool_release(struct api_pool *p);
 struct api_output *api_output_take(struct vc_model *m);
 void api_output_send(struct vc_model *m, struct api_output *o);
+
+/* loop.c: what vc_get_stats tells until the next step has ended. */
+void api_publish(struct vc_model *m);
 
 /* request.c */
 void api_admit(struct vc_model *m);                       /* pending requests into the engine; engine_lock held */

@@ -97,6 +97,18 @@ static bool fill_logprobs(struct api_output *o, const struct api_choice *c, cons
     return true;
 }
 
+static void fill_times(struct api_output *o, struct api_choice *c, const struct vc_engine_event *e) {
+    if (e->token >= 0) {
+        c->last_token_at = e->at;
+        if (c->num_tokens == 0) c->first_token_at = e->at;
+    }
+    o->o.queued_at = c->request->queued_at;
+    o->o.scheduled_at = e->scheduled_at;
+    o->o.first_token_at = c->first_token_at;
+    o->o.last_token_at = c->last_token_at;
+    o->o.num_preemptions = e->num_preemptions;
+}
+
 /* The choice is over; its request goes with the last one. */
 static void end_choice(struct vc_model *m, struct api_choice *c) {
     c->finished = true;
@@ -122,6 +134,7 @@ void api_event(void *ctx, const struct vc_engine_event *e) {
     o->o.seed = c->seed;
     o->o.num_prompt_tokens = r->num_prompt;
     o->o.num_cached_tokens = e->num_cached;
+    fill_times(o, c, e);
     if (e->token >= 0) {
         o->token = e->token;
         o->o.token_ids = &o->token;

@@ -6,15 +6,17 @@
 #include "api/api_int.h"
 #include "base/clock.h"
 
-/* What vc_get_stats tells until the next step has ended. */
-static void publish(struct vc_model *m) {
+void api_publish(struct vc_model *m) {
     struct vc_sched_stats e;
     vc_engine_stats(m->engine, &e);
+    const struct vc_figures *f = vc_engine_figures(m->engine);
     pthread_mutex_lock(&m->lock);
     m->step_began = 0;
+    m->progress_at = vc_now();
     m->stats = (vc_stats){ .running = e.running, .waiting = e.waiting, .kv_usage = e.kv_usage, .steps = m->steps, .prompt_tokens = m->prompt_tokens,
                            .generated_tokens = m->generated_tokens, .preemptions = e.preemptions, .prefix_queries = e.prefix.queries + e.prefix_resumed.queries,
-                           .prefix_hits = e.prefix.hits + e.prefix_resumed.hits, .step_seconds = m->step_seconds };
+                           .prefix_hits = e.prefix.hits + e.prefix_resumed.hits, .step_seconds = m->step_seconds,
+                           .free_blocks = e.free_blocks, .weight_bytes = f->weight_bytes, .step_tokens = f->step_tokens, .step_time = f->step_time };
     pthread_mutex_unlock(&m->lock);
 }
 
@@ -22,7 +24,7 @@ static void publish(struct vc_model *m) {
 static vc_status step_locked(struct vc_model *m, vc_err *err) {
     double t0 = vc_now();
     pthread_mutex_lock(&m->lock);
-    m->step_began = t0;
+    m->step_began = m->progress_at = t0;
     pthread_mutex_unlock(&m->lock);
     api_admit(m);
     vc_status s = vc_engine_step(m->engine, err);
@@ -30,7 +32,7 @@ static vc_status step_locked(struct vc_model *m, vc_err *err) {
         m->steps++;
         m->step_seconds += vc_now() - t0;
     }
-    publish(m);
+    api_publish(m);
     return s;
 }
 

@@ -72,6 +72,7 @@ static vc_status open_all(struct vc_model *m, const vc_model_params *p, vc_err *
     VC_TRY(fill_info(m, p, err));
     m->info.chat_template = m->chat_text;
     if (m->tokenizer) m->info.bos_token_id = vc_tok_bos(m->tokenizer);
+    api_publish(m);
     return api_load_defaults(m, p, err);
 }
 
@@ -141,6 +142,12 @@ vc_status vc_get_stats(const vc_model *cm, vc_stats *s) {
     pthread_mutex_unlock(&m->lock);
     s->struct_size = sizeof *s;
     return VC_OK;
+}
+
+double vc_stalled(const vc_model *m) {
+    if (!m->num_live) return 0;
+    double age = vc_now() - m->progress_at;
+    return age > 0 ? age : 0;
 }
 
 vc_status vc_reset_prefix_cache(vc_model *m) {

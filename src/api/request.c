@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "api/api_int.h"
+#include "base/clock.h"
 #include "base/rng.h"
 
 enum { MAX_LOGPROBS = 20 };
@@ -115,7 +116,9 @@ vc_status vc_submit(vc_model *m, const vc_request_params *p, uint64_t *id, vc_er
         return vc_fail(err, VC_E_INVALID, "vc_submit: struct_size is not that of this library; call vc_request_params_init");
     struct api_request *r = NULL;
     VC_TRY(make_request(m, p, &r, err));
+    r->queued_at = vc_now();
     pthread_mutex_lock(&m->lock);
+    if (m->num_live == 0) m->progress_at = r->queued_at;
     r->id = ++m->next_id;
     if (id) *id = r->id;
     /* A seed of our own has 53 bits, so that every JSON reader keeps it exactly. */

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/bandwidth.h"
 #include "base/clock.h"
 #include "base/pool.h"
 #include "base/status.h"
@@ -15,7 +16,6 @@
 #endif
 
 enum { ROUNDS = 100000, CHAINS = 12 };             /* loop rounds of one measurement; independent accumulators */
-static const size_t READ_BYTES = (size_t)512 << 20;
 
 const char *cli_peak_name(enum cli_peak_kind k) {
     static const char *const name[CLI_NUM_PEAKS] = { "f32 fma", "bf16 dot", "int8 dot" };
@@ -111,8 +111,8 @@ static loop_fn *loop_of(enum vc_tier tier, enum cli_peak_kind k) {
 }
 
 /* One slot per thread, on a line of its own. */
-struct slot { VC_ALIGNED(64) double ops; uint64_t sum; };
-struct work { struct vc_pool *pool; loop_fn *loop; const uint64_t *data; size_t n; struct slot *slot; };
+struct slot { VC_ALIGNED(64) double ops; };
+struct work { struct vc_pool *pool; loop_fn *loop; struct slot *slot; };
 
 static void run_loop(void *ctx, uint32_t part, uint32_t parts) {
     struct work *w = ctx;
@@ -120,25 +120,14 @@ static void run_loop(void *ctx, uint32_t part, uint32_t parts) {
     w->slot[part].ops = w->loop();
 }
 
-static void run_read(void *ctx, uint32_t part, uint32_t parts) {
-    struct work *w = ctx;
-    uint64_t lo, hi, sum[8] = { 0 };
-    vc_share(w->n, 512, part, parts, &lo, &hi);
-    for (uint64_t i = lo; i + 8 <= hi; i += 8)
-        for (int k = 0; k < 8; k++) sum[k] += w->data[i + (uint64_t)k];
-    for (int k = 1; k < 8; k++) sum[0] += sum[k];
-    w->slot[part].sum = sum[0];
-    VC_KEEP(w->slot[part].sum);
-}
-
 /* Best of several runs: at least five, for a third of a second. */
-static double best_rate(struct work *w, uint32_t threads, vc_pool_fn *fn, double bytes) {
+static double best_rate(struct work *w, uint32_t threads) {
     double best = 0, begun = vc_now();
     for (int i = 0; i < 5 || vc_now() - begun < 0.33; i++) {
         double t0 = vc_now();
-        vc_pool_run(w->pool, fn, w);
-        double s = vc_now() - t0, done = bytes;
-        for (uint32_t t = 0; bytes <= 0 && t < threads; t++) done += w->slot[t].ops;
+        vc_pool_run(w->pool, run_loop, w);
+        double s = vc_now() - t0, done = 0;
+        for (uint32_t t = 0; t < threads; t++) done += w->slot[t].ops;
         if (s > 0) best = fmax(best, done / s);
     }
     return best;
@@ -147,25 +136,18 @@ static double best_rate(struct work *w, uint32_t threads, vc_pool_fn *fn, double
 vc_status cli_measure_limits(struct cli_limits *l, enum vc_tier tier, uint32_t threads, vc_err *err) {
     struct work w = { 0 };
     *l = (struct cli_limits){ 0 };
-    size_t bytes = READ_BYTES;
-    while (bytes > vc_mem_available() / 4 && bytes > ((size_t)16 << 20)) bytes /= 2;
+    VC_TRY(vc_read_bandwidth(&l->read_bytes_s, threads, err));
     VC_TRY(vc_pool_new(&w.pool, threads, err));
     threads = vc_pool_threads(w.pool);
-    uint64_t *data = malloc(bytes);
     w.slot = aligned_alloc(64, threads * sizeof *w.slot);
-    vc_status s = data && w.slot ? VC_OK : vc_fail(err, VC_E_NOMEM, "out of memory for the bandwidth buffer of %zu bytes", bytes);
+    vc_status s = w.slot ? VC_OK : vc_fail(err, VC_E_NOMEM, "out of memory");
     if (s == VC_OK) {
-        memset(data, 1, bytes);
         memset(w.slot, 0, threads * sizeof *w.slot);
-        w.data = data;
-        w.n = bytes / sizeof *data;
-        l->read_bytes_s = best_rate(&w, threads, run_read, (double)bytes);
         for (int k = 0; k < CLI_NUM_PEAKS; k++) {
             w.loop = loop_of(tier, (enum cli_peak_kind)k);
-            if (w.loop) l->ops_s[k] = best_rate(&w, threads, run_loop, 0);
+            if (w.loop) l->ops_s[k] = best_rate(&w, threads);
         }
     }
-    free(data);
     free(w.slot);
     vc_pool_del(w.pool);
     return s;

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "run/engine_int.h"
 
 enum { MAX_HEAD_ROWS = 64 };               /* rows of logits in the workspace at once */
@@ -80,6 +81,7 @@ vc_status vc_engine_open(struct vc_engine **out, const struct vc_engine_params *
     vc_status s = open_net(e, err);
     if (s == VC_OK) s = open_sched(e, err);
     if (s == VC_OK) s = open_arrays(e, err);
+    if (s == VC_OK) vc_figures_init(&e->figures, &e->net->weights);
     if (s != VC_OK) {
         vc_engine_close(e);
         return s;
@@ -132,6 +134,7 @@ void vc_engine_set_tap(struct vc_engine *e, vc_engine_tap_fn *fn, void *ctx) {
     e->tap_ctx = ctx;
 }
 void vc_engine_stats(const struct vc_engine *e, struct vc_sched_stats *out) { vc_sched_get_stats(e->sched, out); }
+const struct vc_figures *vc_engine_figures(const struct vc_engine *e) { return &e->figures; }
 bool vc_engine_reset_prefix_cache(struct vc_engine *e) { return vc_sched_reset_prefix_cache(e->sched); }
 
 vc_status vc_engine_check(const struct vc_engine *e, const struct vc_engine_seq_params *p, uint32_t *max_tokens, vc_err *err) {
@@ -190,9 +193,15 @@ void vc_engine_seq_release(struct vc_engine_seq *q) {
     seq_free(q);
 }
 
+struct vc_engine_event vc_engine_event_of(const struct vc_engine_seq *q, double at) {
+    const struct vc_seq *s = q->seq;
+    return (struct vc_engine_event){ .user = q->user, .token = -1, .stop_token = s->stop_token, .finish = s->finish, .at = at,
+                                     .num_cached = (uint32_t)VC_MAX(s->num_cached, 0), .scheduled_at = q->scheduled_at, .num_preemptions = s->num_preemptions };
+}
+
 void vc_engine_end(struct vc_engine *e, struct vc_engine_seq *q, enum vc_finish f) {
     if (!vc_sched_finish(e->sched, q->seq, f)) return;
-    struct vc_engine_event ev = { .user = q->user, .token = -1, .finish = f, .stop_token = -1, .num_cached = (uint32_t)VC_MAX(q->seq->num_cached, 0) };
+    struct vc_engine_event ev = vc_engine_event_of(q, vc_now());
     e->event(e->event_ctx, &ev);
     vc_engine_seq_release(q);
 }

@@ -6,6 +6,7 @@
 
 #include "model/net.h"
 #include "run/constraint.h"
+#include "run/figures.h"
 #include "run/sample.h"
 #include "run/sched.h"
 
@@ -42,6 +43,8 @@ struct vc_engine_event {
     enum vc_finish finish;
     int32_t stop_token;
     const vc_err *error;                   /* with VC_FINISH_ERROR */
+    double at, scheduled_at;               /* monotonic seconds: of the event; of the first step with the sequence, 0: none yet */
+    uint32_t num_preemptions;
 };
 typedef void vc_engine_event_fn(void *ctx, const struct vc_engine_event *e);
 /* A row of logits in f32, before the sampler works on it; pos: position of the token just read. */
@@ -64,6 +67,7 @@ void vc_engine_stop_soon(struct vc_engine_seq *q);
 /* One step. VC_E_DONE: nothing runs or waits. */
 vc_status vc_engine_step(struct vc_engine *e, vc_err *err);
 void vc_engine_stats(const struct vc_engine *e, struct vc_sched_stats *out);
+const struct vc_figures *vc_engine_figures(const struct vc_engine *e);
 bool vc_engine_reset_prefix_cache(struct vc_engine *e);
 
 #endif

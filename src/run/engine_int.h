@@ -16,6 +16,7 @@ struct vc_engine_seq {
     bool all_logits, prompt_sent, stop_soon;
     vc_err error;
     void *user;
+    double scheduled_at;                   /* monotonic seconds of its first step; 0: none yet */
 };
 
 /* A row of logits that somebody wants. prompt: it gives the log-probability of prompt token pos + 1. */
@@ -48,10 +49,16 @@ struct vc_engine {
     uint8_t *failed;                       /* per item: its error is set */
     uint32_t head_first, head_count;       /* output rows in the logits stream now */
     uint32_t max_left_out;                 /* of the last step for which the maximum was enough: logits that the head left out */
+    double now;                            /* when the step's tokens were known */
+    uint32_t num_new;                      /* tokens that became outputs in this step */
+    struct vc_figures figures;
     uint32_t max_pause, max_paused;        /* steps that compute all logits since leaving out did not pay; how many the last time */
 };
 
 void vc_engine_seq_release(struct vc_engine_seq *q);     /* frees it and the scheduler's half */
+
+/* What every event of a sequence tells; the caller adds the token and more. */
+struct vc_engine_event vc_engine_event_of(const struct vc_engine_seq *q, double at);
 
 /* pool_size.c: pages for the cache, and max_model_len cut to what fits where the user did not set it. */
 vc_status vc_engine_size_pool(struct vc_engine *e, bool len_given, vc_err *err);

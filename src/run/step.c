@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "num/half.h"
 #include "num/round.h"
 #include "run/engine_int.h"
@@ -177,8 +178,9 @@ static void report_item(struct vc_engine *e, uint32_t k) {
     struct vc_seq *s = e->step->items[k].seq;
     struct vc_engine_seq *q = s->user;
     if (e->sampled[k] < 0 && s->finish == VC_FINISH_NONE) return;
-    struct vc_engine_event ev = { .user = q->user, .token = e->sampled[k], .stop_token = s->stop_token, .finish = s->finish,
-                                  .num_cached = (uint32_t)VC_MAX(s->num_cached, 0) };
+    struct vc_engine_event ev = vc_engine_event_of(q, e->now);
+    ev.token = e->sampled[k];
+    e->num_new += ev.token >= 0;
     if (ev.token >= 0 && q->logprobs) {
         ev.logprobs = q->logprobs;
         ev.num_logprobs = e->results[k].num_logprobs;
@@ -214,9 +216,11 @@ static void jump(struct vc_engine *e, struct vc_seq *s) {
         int32_t token = q->constraint->ops->forced(q->constraint);
         if (token < 0) return;
         push_token(q, token);
-        enum vc_finish f = vc_sched_extend(e->sched, s, token);
-        struct vc_engine_event ev = { .user = q->user, .token = token, .stop_token = s->stop_token, .finish = f, .num_cached = (uint32_t)VC_MAX(s->num_cached, 0),
-                                      .margin = p->margin ? &alone : NULL };
+        vc_sched_extend(e->sched, s, token);
+        struct vc_engine_event ev = vc_engine_event_of(q, e->now);
+        ev.token = token;
+        if (p->margin) ev.margin = &alone;
+        e->num_new++;
         e->event(e->event_ctx, &ev);
     }
 }
@@ -242,15 +246,28 @@ static void report(struct vc_engine *e) {
     }
 }
 
+/* Sequences that are placed for the first time; prompt tokens that the step computes. */
+static uint32_t begin_items(struct vc_engine *e, double now) {
+    uint32_t prompt = 0;
+    for (uint32_t k = 0; k < e->step->num_items; k++) {
+        const struct vc_sched_item *it = &e->step->items[k];
+        struct vc_engine_seq *q = it->seq->user;
+        if (q->scheduled_at <= 0) q->scheduled_at = now;
+        uint32_t end = VC_MIN(it->num_computed + it->num_tokens, it->seq->num_prompt);
+        prompt += end > it->num_computed ? end - it->num_computed : 0;
+        e->sampled[k] = -1;
+        e->failed[k] = 0;
+    }
+    return prompt;
+}
+
 vc_status vc_engine_step(struct vc_engine *e, vc_err *err) {
+    double begun = vc_now();
     e->step = vc_sched_schedule(e->sched);
     if (e->step->num_items == 0) return vc_sched_idle(e->sched) ? VC_E_DONE : vc_fail(err, VC_E_STATE, "the scheduler cannot place a waiting sequence");
     for (uint32_t i = 0; i < e->step->num_new_blocks; i++) vc_net_zero_page(e->net, e->step->new_blocks[i]);
     make_batch(e);
-    for (uint32_t k = 0; k < e->step->num_items; k++) {
-        e->sampled[k] = -1;
-        e->failed[k] = 0;
-    }
+    uint32_t prompt = begin_items(e, begun), rows = e->step->num_tokens;
     e->batch.batch.max_only = max_is_enough(e);
     VC_TRY(vc_net_run(e->net, &e->batch, err));
     uint32_t piece = e->net->max_out;
@@ -262,6 +279,9 @@ vc_status vc_engine_step(struct vc_engine *e, vc_err *err) {
     if (e->batch.batch.max_only) weigh_max(e);
     for (uint32_t k = 0; k < e->step->num_items; k++)
         if (e->failed[k] && ((struct vc_engine_seq *)e->step->items[k].seq->user)->error.status == VC_E_NUMERIC) name_first_layer(e, k);
+    e->now = vc_now();
+    e->num_new = 0;
     report(e);
+    vc_figures_step(&e->figures, rows, prompt + e->num_new, vc_now() - begun);
     return VC_OK;
 }

@@ -112,6 +112,7 @@ bool srv_body(struct srv_call *c, json_t **root);
 /* ---- the server ---- */
 struct srv_metrics;
 struct srv_http_metrics;
+struct srv_bandwidth;
 /* One of the served models: its engine and all that belongs to it. */
 struct srv_model {
     struct srv *srv;
@@ -142,6 +143,7 @@ struct srv {
     struct srv_front *front;
     struct srv_watch *watcher;
     struct srv_http_metrics *metrics;
+    struct srv_bandwidth *bandwidth;
     struct srv_store *store;
     struct srv_turns *turns;               /* NULL: engines run beside each other */
 };

@@ -11,9 +11,10 @@
 #include <time.h>
 
 #include "base/clock.h"
+#include "base/cpu.h"
 
 enum kind { COUNTER, GAUGE, HIST };
-enum set { NONE, LENGTHS, FEW, TTFT, ITL, TIMES };
+enum set { NONE, LENGTHS, FEW, TTFT, ITL, TIMES, PREEMPTED, ENGINE };
 enum id {
 #define SRV_METRIC(id, kind, name, label, values, buckets, help) M_##id,
 #include "server/metrics.def"
@@ -27,13 +28,16 @@ static const struct row { enum kind kind; const char *name, *label, *values; enu
 };
 
 enum { MAX_BUCKETS = 32, MAX_VALUES = 5 };
+struct bounds { const double *v; size_t n; };
 static const double sets[][MAX_BUCKETS] = {      /* 0 ends a list */
     [NONE] = { 0 },
     [LENGTHS] = { 0 },                           /* 1, 2, 5, 10 … up to the context */
+    [ENGINE] = { 0 },                            /* the engine's own */
     [FEW] = { 1, 2, 5, 10, 20 },
     [TTFT] = { 0.001, 0.005, 0.01, 0.02, 0.04, 0.06, 0.08, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10, 20, 40, 80, 160, 640, 2560 },
     [ITL] = { 0.01, 0.025, 0.05, 0.075, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.75, 1, 2.5, 5, 7.5, 10, 20, 40, 80 },
     [TIMES] = { 0.3, 0.5, 0.8, 1, 1.5, 2, 2.5, 5, 10, 15, 20, 30, 40, 50, 60, 120, 240, 480, 960, 1920, 7680 },
+    [PREEMPTED] = { 1, 2, 3, 4, 5, 10, 20 },
 };
 static const double http_few[MAX_BUCKETS] = { 0.1, 0.5, 1 };
 static const double http_many[MAX_BUCKETS] = { 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1, 1.5, 2, 2.5, 3, 3.5, 4, 4.5, 5, 7.5, 10, 30, 60 };
@@ -47,6 +51,7 @@ struct srv_metrics {
     double value[NUM_METRICS][MAX_VALUES];
     struct hist hist[NUM_METRICS];
     double lengths[MAX_BUCKETS];
+    struct bounds engine[NUM_METRICS];           /* of histograms that the engine counts; set with their values */
     double created;
 };
 struct srv_http_metrics {
@@ -91,7 +96,16 @@ void srv_http_metrics_del(struct srv_http_metrics *h) {
     free(h);
 }
 
-static const double *bounds_of(const struct srv_metrics *m, enum set s) { return s == LENGTHS ? m->lengths : sets[s]; }
+static struct bounds until_zero(const double *v) {
+    struct bounds b = { v, 0 };
+    while (b.n < MAX_BUCKETS && v[b.n] > 0) b.n++;
+    return b;
+}
+
+static struct bounds bounds_of(const struct srv_metrics *m, enum id id) {
+    enum set s = rows[id].set;
+    return s == ENGINE ? m->engine[id] : until_zero(s == LENGTHS ? m->lengths : sets[s]);
+}
 
 /* 1, 2, 5 and their multiples by 10 up to the longest context, as vLLM's build_1_2_5_buckets. */
 static void fill_lengths(struct srv_metrics *m, uint32_t max_len) {
@@ -106,15 +120,15 @@ static void fill_lengths(struct srv_metrics *m, uint32_t max_len) {
     }
 }
 
-static void observe_in(struct hist *h, const double *bounds, double v) {
+static void observe_in(struct hist *h, struct bounds b, double v) {
     size_t i = 0;
-    while (i < MAX_BUCKETS && bounds[i] > 0 && v > bounds[i]) i++;
+    while (i < b.n && v > b.v[i]) i++;
     h->bucket[i]++;
     h->n++;
     h->sum += v;
 }
 
-static void observe(struct srv_metrics *m, enum id id, double v) { observe_in(&m->hist[id], bounds_of(m, rows[id].set), v); }
+static void observe(struct srv_metrics *m, enum id id, double v) { observe_in(&m->hist[id], bounds_of(m, id), v); }
 
 void srv_metrics_rejected(struct srv_metrics *m) {
     pthread_mutex_lock(&m->lock);
@@ -134,14 +148,14 @@ void srv_metrics_http(struct srv_http_metrics *m, const struct srv_call *c) {
     h->n++;
     h->in += (double)c->body_seen;
     h->out += c->left.stream ? 0 : (double)c->left.out;
-    observe_in(&h->time[method], http_few, t);
-    observe_in(&m->time, http_many, t);
+    observe_in(&h->time[method], until_zero(http_few), t);
+    observe_in(&m->time, until_zero(http_many), t);
     pthread_mutex_unlock(&m->lock);
 }
 
 static int reason_at(const char *reason) {
-    static const char *const names[] = { "stop", "length", "abort", "error" };
-    for (int i = 0; i < 4; i++)
+    static const char *const names[] = { "stop", "length", "abort", "error", "repetition" };
+    for (int i = 0; i < (int)VC_ARRAY_LEN(names); i++)
         if (reason && !strcmp(reason, names[i])) return i;
     return 3;
 }
@@ -158,6 +172,18 @@ static void first_token(struct srv_metrics *m, const struct srv_gen *g, struct s
     m->value[M_PROMPT_BY][0] += prompt - cached;
     m->value[M_PROMPT_BY][1] += cached;
     m->value[M_CACHED][0] += cached;
+    m->value[M_CACHED_BY][0] += cached;
+}
+
+/* Phases of a choice that has ended, by the engine's clock, as vLLM's FinishedRequestStats: one that was never placed has none. */
+static void request_times(struct srv_metrics *m, const vc_output *o) {
+    observe(m, M_H_PREEMPTED, o->num_preemptions);
+    if (o->scheduled_at <= 0) return;
+    observe(m, M_H_QUEUE, o->scheduled_at - o->queued_at);
+    if (o->first_token_at <= 0) return;
+    observe(m, M_H_PREFILL, o->first_token_at - o->scheduled_at);
+    observe(m, M_H_DECODE, o->last_token_at - o->first_token_at);
+    observe(m, M_H_INFERENCE, o->last_token_at - o->scheduled_at);
 }
 
 void srv_metrics_output(struct srv_metrics *m, const struct srv_gen *g, struct srv_part *p, struct srv_answer *a, const vc_output *o) {
@@ -175,7 +201,7 @@ void srv_metrics_output(struct srv_metrics *m, const struct srv_gen *g, struct s
         m->value[M_SUCCESS][reason_at(o->finish_reason)]++;
         observe(m, M_H_GENERATED, tokens);
         observe(m, M_H_E2E, now - p->submitted_at);
-        if (p->first_token > 0) observe(m, M_H_DECODE, now - p->first_token);
+        request_times(m, o);
         if (p->first_token > 0 && tokens > 1) observe(m, M_H_TPOT, (now - p->first_token) / (tokens - 1));
     }
     if (o->request_finished) observe(m, M_H_MOST, a->num_tokens + o->num_token_ids);
@@ -214,14 +240,14 @@ static const char *bound_text(double v, char *dst, size_t cap) {
     return dst;
 }
 
-static void histogram(const struct page *g, const struct row *r, const struct hist *h, const double *bounds) {
+static void histogram(const struct page *g, const struct row *r, const struct hist *h, struct bounds bounds) {
     uint64_t sum = 0;
     char le[32];
     for (size_t i = 0;; i++) {
-        bool last = i >= MAX_BUCKETS || !(bounds[i] > 0);
+        bool last = i == bounds.n;
         sum += h->bucket[i];
         vc_buf_printf(g->b, "%s_bucket", r->name);
-        labels(g, r, NULL, 0, last ? "+Inf" : bound_text(bounds[i], le, sizeof le));
+        labels(g, r, NULL, 0, last ? "+Inf" : bound_text(bounds.v[i], le, sizeof le));
         number(g->b, (double)sum);
         if (last) break;
     }
@@ -253,7 +279,7 @@ static void metric(const struct page *g, const struct srv_metrics *m, uint32_t n
     size_t n = strlen(r->name), base = r->kind == COUNTER ? n - strlen("_total") : n;
     head(g->b, r->name, n, "", r->help, types[r->kind]);
     for (uint32_t i = 0; i < num; i++) {
-        if (r->kind == HIST) histogram(&g[i], r, &m[i].hist[id], bounds_of(&m[i], r->set));
+        if (r->kind == HIST) histogram(&g[i], r, &m[i].hist[id], bounds_of(&m[i], id));
         else values(&g[i], r, r->name, n, "", m[i].value[id]);
     }
     if (r->kind == GAUGE) return;
@@ -293,13 +319,13 @@ static void http_lines(struct vc_buf *b, const struct srv_http_metrics *m) {
     }
 }
 
-static void http_histogram(struct vc_buf *b, const char *name, const char *label, const struct hist *h, const double *bounds) {
+static void http_histogram(struct vc_buf *b, const char *name, const char *label, const struct hist *h, struct bounds bounds) {
     uint64_t sum = 0;
     char le[32];
     for (size_t i = 0;; i++) {
-        bool last = i >= MAX_BUCKETS || !(bounds[i] > 0);
+        bool last = i == bounds.n;
         sum += h->bucket[i];
-        const char *text = last ? "+Inf" : bound_text(bounds[i], le, sizeof le);
+        const char *text = last ? "+Inf" : bound_text(bounds.v[i], le, sizeof le);
         if (label) vc_buf_printf(b, "%s_bucket{%.*sle=\"%s\",%s} ", name, (int)(strchr(label, ',') - label + 1), label, text, strchr(label, ',') + 1);
         else vc_buf_printf(b, "%s_bucket{le=\"%s\"} ", name, text);
         number(b, (double)sum);
@@ -315,14 +341,14 @@ static void http_times(struct vc_buf *b, const struct srv_http_metrics *m) {
     char label[160];
     const char *name = "http_request_duration_highr_seconds";
     head(b, name, strlen(name), "", "Latency with many buckets but no API specific labels. Made for more accurate percentile calculations. ", "histogram");
-    http_histogram(b, name, NULL, &m->time, http_many);
+    http_histogram(b, name, NULL, &m->time, until_zero(http_many));
     name = "http_request_duration_seconds";
     head(b, name, strlen(name), "", "Latency with only few buckets by handler. Made to be only used if aggregation by handler is important. ", "histogram");
     for (size_t i = 0; i < HANDLERS; i++)
         for (int k = 0; k < METHODS; k++) {
             if (!m->handler[i].time[k].n) continue;
             snprintf(label, sizeof label, "handler=\"%s\",method=\"%s\"", handler_name(i), method_names[k]);
-            http_histogram(b, name, label, &m->handler[i].time[k], http_few);
+            http_histogram(b, name, label, &m->handler[i].time[k], until_zero(http_few));
         }
 }
 
@@ -373,8 +399,35 @@ static void info_lines(struct vc_buf *b, const struct srv *s) {
     }
 }
 
-/* What only the engine knows; the call waits for the step that runs. */
-static void from_engine(struct srv_metrics *m, vc_model *engine) {
+static void take_histogram(struct srv_metrics *m, enum id id, const vc_histogram *v) {
+    struct hist *h = &m->hist[id];
+    m->engine[id] = (struct bounds){ v->bounds, v->num_bounds };
+    h->n = 0;
+    for (size_t i = 0; i <= v->num_bounds; i++) h->n += h->bucket[i] = v->count[i];
+    h->sum = v->sum;
+}
+
+/* Which kernels compute, and how. */
+static void kernel_lines(const struct page *g, const struct srv *s) {
+    enum vc_tier tier = VC_TIER_PORTABLE;
+    vc_err err = VC_ERR_INIT;
+    (void)vc_cpu_tier(&tier, &err);
+    head(g->b, "vllmc:kernel_info", 17, "", "Instruction-set tier of the kernels, the processor, and the rounding profile.", "gauge");
+    for (uint32_t i = 0; i < s->num_models; i++) {
+        const vc_model_info *info = &s->models[i].info;
+        vc_buf_adds(g->b, "vllmc:kernel_info{cpu=");
+        vc_json_add_str(g->b, vc_cpu_model(), strlen(vc_cpu_model()));
+        vc_buf_printf(g->b, ",engine=\"%u\",model_name=", i);
+        vc_buf_add(g->b, g[i].model.p, g[i].model.n);
+        vc_buf_adds(g->b, ",numerics=");
+        vc_json_add_str(g->b, info->numerics, strlen(info->numerics));
+        vc_buf_printf(g->b, ",threads=\"%u\",tier=\"%s\"} 1.0\n", info->threads, vc_tier_name(tier));
+    }
+}
+
+/* What only the engine knows, as of the end of its last step. */
+static void from_engine(struct srv_metrics *m, const struct srv *s, uint32_t index) {
+    vc_model *engine = s->models[index].engine;
     vc_stats t = { .struct_size = sizeof t };
     if (vc_get_stats(engine, &t) != VC_OK) return;
     m->value[M_RUNNING][0] = t.running;
@@ -383,6 +436,11 @@ static void from_engine(struct srv_metrics *m, vc_model *engine) {
     m->value[M_PREFIX_QUERIES][0] = (double)t.prefix_queries;
     m->value[M_PREFIX_HITS][0] = (double)t.prefix_hits;
     m->value[M_PREEMPTIONS][0] = (double)t.preemptions;
+    m->value[M_WEIGHT_BYTES][0] = (double)t.weight_bytes;
+    m->value[M_STALLED][0] = vc_stalled(engine);
+    srv_bandwidth_share(s->bandwidth, index, &t, &m->value[M_BANDWIDTH][0], &m->value[M_BANDWIDTH_SHARE][0]);
+    take_histogram(m, M_H_STEP_TOKENS, &t.step_tokens);
+    take_histogram(m, M_H_STEP_TIME, &t.step_time);
 }
 
 /* Copies of the figures of all models: no lock is held while the engines are asked and the page is written. */
@@ -396,7 +454,7 @@ static void take_figures(const struct srv *s, struct page *g, struct srv_metrics
         fill_lengths(m->metrics, m->info.max_model_len);
         now[i] = *m->metrics;
         pthread_mutex_unlock(&m->metrics->lock);
-        from_engine(&now[i], m->engine);
+        from_engine(&now[i], s, i);
     }
 }
 
@@ -414,6 +472,7 @@ void srv_get_metrics(struct srv_call *c) {
         process_lines(&b, http);
         for (int id = 0; id < NUM_METRICS; id++) metric(g, now, s->num_models, (enum id)id);
         info_lines(&b, s);
+        kernel_lines(g, s);
         http_lines(&b, http);
         http_times(&b, http);
     } else {

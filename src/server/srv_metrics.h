@@ -17,4 +17,10 @@ struct srv_http_metrics *srv_http_metrics_new(void);
 void srv_http_metrics_del(struct srv_http_metrics *h);
 void srv_metrics_http(struct srv_http_metrics *h, const struct srv_call *c);  /* a call has ended */
 
+/* bandwidth.c. share: bytes of weights that the steps of a model since the call before read per second of them, over the
+ * bandwidth; both 0 while it is not known. The first call has it measured. _new after the models are known, _del before they close. */
+struct srv_bandwidth *srv_bandwidth_new(struct srv *s);
+void srv_bandwidth_del(struct srv_bandwidth *b);
+void srv_bandwidth_share(struct srv_bandwidth *b, uint32_t model, const vc_stats *t, double *bytes_s, double *share);
+
 #endif

@@ -99,6 +99,7 @@ static void stop_all(struct srv *s) {
     srv_models_stop(s);
     srv_http_stop(s);
     srv_front_stop(s);
+    srv_bandwidth_del(s->bandwidth);
     srv_watch_stop(s);
     srv_models_del(s);
     srv_http_metrics_del(s->metrics);
@@ -112,6 +113,8 @@ static vc_status start(struct srv *s, vc_err *err) {
     s->store = srv_store_new();
     if (!s->metrics || !s->store) return vc_fail(err, VC_E_NOMEM, "out of memory");
     VC_TRY(srv_models_new(s, err));
+    s->bandwidth = srv_bandwidth_new(s);
+    if (!s->bandwidth) return vc_fail(err, VC_E_NOMEM, "out of memory");
     VC_TRY(srv_listen(s, err));
     VC_TRY(srv_watch_start(s, err));
     VC_TRY(srv_front_start(s, FRONT_THREADS, err));

@@ -333,13 +333,18 @@ static void small_pool_preempts(void **state) {
     uint64_t first = submit(m, &p);
     for (int i = 1; i < 4; i++) submit(m, &p);
     vc_output *o;
+    uint32_t preempted = 0;
     while (vc_next(m, -1, &o, &err) == VC_OK) {
         take(&r[o->request_id - first], o);
+        assert_true(o->queued_at > 0 && o->queued_at <= o->scheduled_at && o->scheduled_at < o->first_token_at && o->first_token_at <= o->last_token_at);
+        if (o->finished) preempted += o->num_preemptions;
         vc_output_free(o);
     }
     vc_stats s = { .struct_size = sizeof s };
     vc_get_stats(m, &s);
-    assert_true(s.preemptions > 0);
+    assert_true(s.preemptions > 0 && s.preemptions == preempted);
+    assert_int_equal(s.free_blocks, 9);
+    assert_true(vc_stalled(m) <= 0);
     for (int i = 0; i < 4; i++) assert_string_equal(r[i].text, alone[0].text);
     vc_model_close(&m);
 }
