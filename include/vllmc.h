@@ -239,6 +239,7 @@ typedef struct vc_stats {
     uint64_t weight_bytes;               /* read by all steps: every weight once a step, of experts the share expected for its tokens */
     vc_histogram step_tokens;            /* prompt tokens computed and tokens made, per step */
     vc_histogram step_time;              /* seconds per step */
+    vc_histogram margins;                /* of made tokens, as vc_output.margins; not of those of which only the greatest logit was computed */
 } vc_stats;
 VC_API vc_status vc_get_stats(const vc_model *m, vc_stats *s);
 /* Seconds since the engine last began or ended a step although it has requests; 0: it has none. Takes no lock: answers

@@ -16,7 +16,7 @@ void api_publish(struct vc_model *m) {
     m->stats = (vc_stats){ .running = e.running, .waiting = e.waiting, .kv_usage = e.kv_usage, .steps = m->steps, .prompt_tokens = m->prompt_tokens,
                            .generated_tokens = m->generated_tokens, .preemptions = e.preemptions, .prefix_queries = e.prefix.queries + e.prefix_resumed.queries,
                            .prefix_hits = e.prefix.hits + e.prefix_resumed.hits, .step_seconds = m->step_seconds,
-                           .free_blocks = e.free_blocks, .weight_bytes = f->weight_bytes, .step_tokens = f->step_tokens, .step_time = f->step_time };
+                           .free_blocks = e.free_blocks, .weight_bytes = f->weight_bytes, .step_tokens = f->step_tokens, .step_time = f->step_time, .margins = f->margins };
     pthread_mutex_unlock(&m->lock);
 }
 

@@ -8,7 +8,7 @@
 #include "vllmc.h"
 
 struct vc_figures {
-    vc_histogram step_tokens, step_time;
+    vc_histogram step_tokens, step_time, margins;
     uint64_t weight_bytes;                 /* read by all steps so far */
     double dense_bytes, expert_bytes;      /* of the model: read by every step; of all experts */
     uint32_t experts, experts_used;

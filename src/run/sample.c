@@ -107,7 +107,7 @@ vc_status vc_sample_row(struct vc_sampler *s, const struct vc_sample_seq *q, flo
     VC_TRY(check_row(logits, s->vocab, err));
     for (uint32_t i = 0; allowed && i < s->vocab; i++)
         if (!(allowed[i / 32] >> i % 32 & 1)) logits[i] = -INFINITY;
-    if (p->margin) vc_row_top2(logits, s->vocab, &out->best, &out->second);
+    vc_row_top2(logits, s->vocab, &out->best, &out->second);
     if (p->logprobs >= 0) vc_log_softmax_row(s->filter.exp_sum, logits, s->vocab, s->lp);
     vc_mask_row(p, logits, s->vocab, output, num_output);
     if (p->penalties) vc_penalize(&q->counts, p, logits, s->vocab);

@@ -30,7 +30,7 @@ void vc_sample_seq_push(struct vc_sample_seq *q, int32_t token);
 struct vc_sampled {
     int32_t token;
     uint32_t num_logprobs;                 /* 0, or 1 + p->logprobs */
-    float best, second;                    /* with p->margin: the two greatest logits of the row as log-probabilities are taken of it */
+    float best, second;                    /* the two greatest logits of the row as log-probabilities are taken of it */
 };
 /* Draws the next token from logits[vocab_size], which is overwritten by the processed row. output: the num_output
  * tokens generated so far (all of them pushed). allowed: NULL, or bit i % 32 of allowed[i / 32] set iff token i may be drawn;

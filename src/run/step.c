@@ -186,9 +186,10 @@ static void report_item(struct vc_engine *e, uint32_t k) {
         ev.num_logprobs = e->results[k].num_logprobs;
     }
     float margin = 0;
-    if (ev.token >= 0 && q->sampling->margin) {
+    if (ev.token >= 0 && !e->batch.batch.max_only) {           /* where only the greatest was computed, the second is not known */
         margin = margin_of(e, &e->results[k]);
-        ev.margin = &margin;
+        if (isfinite(margin)) vc_histogram_add(&e->figures.margins, (double)margin);
+        if (q->sampling->margin) ev.margin = &margin;
     }
     if (ev.token >= 0 && q->prompt_logprobs && !q->prompt_sent) {
         ev.prompt_logprobs = q->prompt_logprobs;

@@ -441,6 +441,7 @@ static void from_engine(struct srv_metrics *m, const struct srv *s, uint32_t ind
     srv_bandwidth_share(s->bandwidth, index, &t, &m->value[M_BANDWIDTH][0], &m->value[M_BANDWIDTH_SHARE][0]);
     take_histogram(m, M_H_STEP_TOKENS, &t.step_tokens);
     take_histogram(m, M_H_STEP_TIME, &t.step_time);
+    take_histogram(m, M_H_MARGIN, &t.margins);
 }
 
 /* Copies of the figures of all models: no lock is held while the engines are asked and the page is written. */

@@ -274,6 +274,11 @@ static void figures(void **state) {
     assert_true(metric(&g_server, "vllm:iteration_tokens_total_sum{") - before == more);
     assert_true(metric(&g_server, "vllmc:step_time_seconds_count{") == steps + 3);
     assert_true(metric(&g_server, "vllmc:weight_read_bytes_total{") > bytes);
+    double margins = metric(&g_server, "vllmc:tie_margin_ulps_count{");
+    status_of("/v1/completions", "{\"prompt\":[1,2,3],\"max_tokens\":7,\"temperature\":1}", 200);       /* a draw looks at every logit */
+    wait_idle();
+    double known = metric(&g_server, "vllmc:tie_margin_ulps_count{") - margins;
+    assert_true(known >= 1 && known <= 7);
     double run = metric(&g_server, "vllm:request_inference_time_seconds_sum{"), prefill = metric(&g_server, "vllm:request_prefill_time_seconds_sum{"),
            decode = metric(&g_server, "vllm:request_decode_time_seconds_sum{");
     assert_true(run > 0 && prefill > 0 && decode > 0 && run - prefill - decode < 1e-6 * run && prefill + decode - run < 1e-6 * run);
