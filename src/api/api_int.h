@@ -81,12 +81,16 @@ struct api_request {
     struct api_choice choice[];
 };
 
+struct api_chat {
+    struct vc_template *template;          /* NULL: error says why there is none */
+    char *text;                            /* its source; NULL: none */
+    vc_err error;
+};
+
 struct vc_model {
     struct vc_engine *engine;
     struct vc_tokenizer *tokenizer;        /* NULL: the model has none; token ids only */
-    struct vc_template *chat;              /* compiled chat template, or NULL */
-    char *chat_text;
-    vc_err chat_error;                     /* why there is none */
+    struct api_chat chat, chat_tools;      /* chat templates: the default, and the one for requests with tools (text NULL: the same) */
     struct vc_arena arena;                 /* strings of the info */
     vc_model_info info;
     vc_sampling_params defaults;           /* from generation_config.json */
@@ -148,6 +152,8 @@ void api_constraint_free(struct api_constraint *c);
 void api_grammars_free(struct api_grammars *gs);
 
 /* text.c */
+vc_status api_load_chat(struct vc_model *m, const vc_model_params *p, const struct vc_gguf *g, vc_err *err);
+void api_chat_free(struct api_chat *c);
 vc_status api_load_text(struct vc_model *m, const vc_model_params *p, const struct vc_gguf *g, vc_err *err);   /* g: the model, NULL: a folder */
 
 /* For rooms above that look inside (lab). */

@@ -70,7 +70,7 @@ static vc_status open_all(struct vc_model *m, const vc_model_params *p, vc_err *
     if (!m->pool) return vc_fail(err, VC_E_NOMEM, "out of memory opening %s", p->path);
     VC_TRY(open_engine(m, p, err));
     VC_TRY(fill_info(m, p, err));
-    m->info.chat_template = m->chat_text;
+    m->info.chat_template = m->chat.text;
     if (m->tokenizer) m->info.bos_token_id = vc_tok_bos(m->tokenizer);
     api_publish(m);
     return api_load_defaults(m, p, err);
@@ -115,8 +115,8 @@ void vc_model_close(vc_model **pm) {
     }
     api_pool_release(m->pool);
     api_grammars_free(&m->grammars);
-    vc_template_del(m->chat);
-    free(m->chat_text);
+    api_chat_free(&m->chat);
+    api_chat_free(&m->chat_tools);
     vc_tokenizer_close(m->tokenizer);
     vc_arena_free(&m->arena);
     pthread_mutex_destroy(&m->engine_lock);

@@ -11,7 +11,8 @@ static bool given(const char *name) { return name && *name; }
 /* "auto" becomes the parser that the chat template's markers speak for, or none. */
 static vc_status resolve(const struct vc_model *m, const vc_request_params *p, struct vc_parser_params *out, vc_err *err) {
     struct vc_parser_choice found = { NULL, NULL };
-    if (m->chat_text) found = vc_parser_detect(m->chat_text, strlen(m->chat_text));
+    const char *text = p->tools_json && m->chat_tools.text ? m->chat_tools.text : m->chat.text;
+    if (text) found = vc_parser_detect(text, strlen(text));
     bool auto_tool = given(p->tool_parser) && !strcmp(p->tool_parser, "auto");
     if (auto_tool && !found.tool && p->tools_json)
         return vc_fail(err, VC_E_INVALID, "tool_parser: auto finds no known call format in the model's chat template; name one");

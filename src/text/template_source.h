@@ -9,6 +9,8 @@
 #include "base/status.h"
 #include "base/str.h"
 
+struct vc_gguf;
+
 struct vc_template_named { const char *name; vc_str text; };    /* "default", "tool_use", … */
 
 struct vc_template_source {
@@ -21,6 +23,8 @@ struct vc_template_source {
 
 /* VC_E_NOT_FOUND when there is no template: *s is then empty. */
 vc_status vc_template_source_open(struct vc_template_source *s, const char *path, vc_err *err);
+/* From an open GGUF file; path is for error texts. */
+vc_status vc_template_source_from_gguf(struct vc_template_source *s, const struct vc_gguf *g, const char *path, vc_err *err);
 void vc_template_source_close(struct vc_template_source *s);
 
 /* The template of this name; without a name, as transformers chooses: the only one, or "tool_use" for a request with

@@ -4,6 +4,8 @@
 #include "test.h"
 
 #include <pthread.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "vllmc.h"
 
@@ -359,9 +361,72 @@ static int tear_down(void **state) {
     return 0;
 }
 
+/* Two templates beside the tokenizer: the one named tool_use is for requests with tools. */
+static void write_file(const char *folder, const char *name, const char *text) {
+    char path[1100];
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    FILE *f = fopen(path, "w");
+    assert_non_null(f);
+    assert_true(fputs(text, f) >= 0);
+    assert_int_equal(fclose(f), 0);
+}
+
+static char *rendered(vc_model *m, const char *tools) {
+    vc_chat_params cp;
+    vc_err err = VC_ERR_INIT;
+    char *text = NULL;
+    size_t n;
+    vc_chat_params_init(&cp);
+    cp.messages_json = "[{\"role\":\"user\",\"content\":\"hi\"}]";
+    cp.tools_json = tools;
+    if (vc_chat_render(m, &cp, &text, &n, &err) != VC_OK) fail_msg("%s", err.text);
+    return text;
+}
+
+static void template_for_tools(void **state) {
+    (void)state;
+    static const char *const configs[] = {
+        "{\"chat_template\":[{\"name\":\"default\",\"template\":\"plain\"},{\"name\":\"tool_use\",\"template\":\"tools\"}]}", "{}"
+    };
+    for (size_t i = 0; i < 2; i++) {
+        char folder[1024], more[1060];
+        snprintf(folder, sizeof folder, "%s/api_templates_%zu_%d", VC_TEST_TMP, i, (int)getpid());
+        snprintf(more, sizeof more, "%s/additional_chat_templates", folder);
+        assert_int_equal(mkdir(folder, 0777), 0);
+        write_file(folder, "tokenizer.json", "{\"model\":{\"type\":\"WordLevel\",\"vocab\":{\"a\":0,\"b\":1},\"unk_token\":\"a\"}}");
+        write_file(folder, "tokenizer_config.json", configs[i]);
+        if (i) {
+            assert_int_equal(mkdir(more, 0777), 0);
+            write_file(folder, "chat_template.jinja", "plain");
+            write_file(more, "tool_use.jinja", "tools");
+        }
+        vc_model_params p;
+        vc_err err = VC_ERR_INIT;
+        vc_model *m = NULL;
+        vc_model_params_init(&p);
+        p.path = model_path();
+        p.tokenizer = folder;
+        p.max_num_seqs = 1;
+        p.max_model_len = 64;
+        p.threads = 1;
+        if (vc_model_open(&m, &p, &err) != VC_OK) fail_msg("%s", err.text);
+        char *plain = rendered(m, NULL), *empty = rendered(m, "[]"), *tools = rendered(m, "[{\"type\":\"function\",\"function\":{\"name\":\"f\"}}]");
+        assert_string_equal(plain, "plain");
+        assert_string_equal(empty, "plain");
+        assert_string_equal(tools, "tools");
+        vc_free(plain);
+        vc_free(empty);
+        vc_free(tools);
+        vc_model_close(&m);
+        char command[1200];
+        snprintf(command, sizeof command, "rm -r '%s'", folder);
+        assert_int_equal(system(command), 0);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(opening_errors), cmocka_unit_test(submit_errors), cmocka_unit_test(deltas_join), cmocka_unit_test(stop_strings),
+        cmocka_unit_test(template_for_tools), cmocka_unit_test(opening_errors), cmocka_unit_test(submit_errors), cmocka_unit_test(deltas_join), cmocka_unit_test(stop_strings),
         cmocka_unit_test(stop_token), cmocka_unit_test(choices_are_seeds), cmocka_unit_test(logprobs_are_there), cmocka_unit_test(cancelling),
         cmocka_unit_test(a_thread_steps), cmocka_unit_test(closing_with_work_left), cmocka_unit_test(small_pool_preempts),
     };

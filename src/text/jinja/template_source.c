@@ -3,6 +3,7 @@
  * chat_template.json and both before tokenizer_config.json, as in transformers. */
 #include "text/template_source.h"
 
+#include <dirent.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -129,11 +130,32 @@ static vc_status read_gguf(struct vc_template_source *s, const char *path, vc_er
     return st;
 }
 
+/* additional_chat_templates/NAME.jinja beside a chat_template.jinja. */
+static vc_status read_additional(struct vc_template_source *s, const char *folder, vc_err *err) {
+    char path[4096];
+    vc_status st = VC_OK;
+    snprintf(path, sizeof path, "%s/additional_chat_templates", folder);
+    DIR *dir = opendir(path);
+    for (const struct dirent *e; dir && st == VC_OK && (e = readdir(dir)) != NULL;) {
+        char file[4096 + 300], name[256];
+        size_t n = strlen(e->d_name);
+        if (n <= 6 || n >= sizeof name || strcmp(e->d_name + n - 6, ".jinja") != 0) continue;
+        snprintf(name, sizeof name, "%.*s", (int)(n - 6), e->d_name);
+        snprintf(file, sizeof file, "%s/%s", path, e->d_name);
+        st = read_text(s, file, name, err);
+    }
+    if (dir) closedir(dir);
+    return st;
+}
+
 /* The folder that the files of a model lie in. */
 static vc_status read_folder(struct vc_template_source *s, const char *folder, vc_err *err) {
     char file[4096];
     snprintf(file, sizeof file, "%s/chat_template.jinja", folder);
-    if (is_file(file)) VC_TRY(read_text(s, file, "default", err));
+    if (is_file(file)) {
+        VC_TRY(read_additional(s, folder, err));
+        VC_TRY(read_text(s, file, "default", err));
+    }
     snprintf(file, sizeof file, "%s/chat_template.json", folder);
     if (!s->n && is_file(file)) VC_TRY(read_json(s, file, true, err));
     snprintf(file, sizeof file, "%s/tokenizer_config.json", folder);
@@ -164,12 +186,22 @@ static vc_status read_any(struct vc_template_source *s, const char *path, vc_err
     return read_text(s, path, "default", err);
 }
 
-vc_status vc_template_source_open(struct vc_template_source *s, const char *path, vc_err *err) {
-    *s = (struct vc_template_source){ .n = 0 };
-    vc_status st = read_any(s, path, err);
+static vc_status end(struct vc_template_source *s, vc_status st, const char *path, vc_err *err) {
     if (st == VC_OK && !s->n) st = vc_fail(err, VC_E_NOT_FOUND, "%s: there is no chat template", path);
     if (st != VC_OK) vc_template_source_close(s);
     return st;
+}
+
+vc_status vc_template_source_open(struct vc_template_source *s, const char *path, vc_err *err) {
+    *s = (struct vc_template_source){ .n = 0 };
+    return end(s, read_any(s, path, err), path, err);
+}
+
+vc_status vc_template_source_from_gguf(struct vc_template_source *s, const struct vc_gguf *g, const char *path, vc_err *err) {
+    *s = (struct vc_template_source){ .n = 0 };
+    vc_status st = set_path(s, path, err);
+    if (st == VC_OK) st = from_gguf(s, g, err);
+    return end(s, st, path, err);
 }
 
 void vc_template_source_close(struct vc_template_source *s) {
