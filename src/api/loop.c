@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  * loop.c: who steps: the caller of vc_step or vc_next, or the library's own thread. */
 #include <errno.h>
-#include <time.h>
 
 #include "api/api_int.h"
 #include "base/clock.h"
+#include "base/thread.h"
 
 void api_publish(struct vc_model *m) {
     struct vc_sched_stats e;
@@ -50,6 +50,7 @@ vc_status vc_step(vc_model *m, vc_err *err) {
 static void *run(void *arg) {
     struct vc_model *m = arg;
     bool idle = true;
+    vc_thread_name("vllmc-engine");
     for (;;) {
         pthread_mutex_lock(&m->lock);
         while (idle && !m->quit && !m->pending && !m->any_cancelled) pthread_cond_wait(&m->work, &m->lock);
@@ -112,16 +113,7 @@ static struct api_output *pop(struct vc_model *m) {
 
 /* Under lock, with a thread: waits for an output. */
 static vc_status wait_output(struct vc_model *m, int timeout_ms, struct api_output **o, vc_err *err) {
-    struct timespec until;
-    clock_gettime(CLOCK_REALTIME, &until);
-    if (timeout_ms > 0) {
-        until.tv_sec += timeout_ms / 1000;
-        until.tv_nsec += (long)(timeout_ms % 1000) * 1000000;
-        if (until.tv_nsec >= 1000000000) {
-            until.tv_sec++;
-            until.tv_nsec -= 1000000000;
-        }
-    }
+    struct timespec until = vc_deadline(timeout_ms > 0 ? (uint32_t)timeout_ms : 0);
     for (;;) {
         if ((*o = pop(m))) return VC_OK;
         if (m->step_error.status != VC_OK) {

@@ -5,6 +5,7 @@
 
 #include "api/api_int.h"
 #include "base/clock.h"
+#include "base/thread.h"
 
 void vc_model_params_init(vc_model_params *p) {
     *p = (vc_model_params){ .struct_size = sizeof *p, .max_num_seqs = 256, .max_num_batched_tokens = 2048, .block_size = 16, .enable_prefix_caching = 1 };
@@ -86,7 +87,7 @@ vc_status vc_model_open(vc_model **out, const vc_model_params *p, vc_err *err) {
     pthread_mutex_init(&m->lock, NULL);
     pthread_mutex_init(&m->grammars.lock, NULL);
     pthread_cond_init(&m->work, NULL);
-    pthread_cond_init(&m->ready, NULL);
+    vc_cond_init(&m->ready);
     m->pending_tail = &m->pending;
     m->out_tail = &m->out_head;
     m->base_seed = p->seed;

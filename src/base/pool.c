@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "base/cpu.h"
+#include "base/thread.h"
 
 /* A run is announced by raising `gen`; its end is one more barrier. Sleepers wait on `wake`. */
 struct vc_pool {
@@ -97,6 +98,7 @@ static void await_run(struct vc_pool *p, uint32_t seen) {
 
 static void *work(void *arg) {
     struct worker *w = arg;
+    vc_thread_name("vllmc-worker");
     struct vc_pool *p = w->pool;
     vc_fp_flush();
     for (uint32_t seen = 0;;) {

@@ -3,6 +3,7 @@
  * neither the HTTP thread nor the pump waits for one request. The queue is as long as there are calls. */
 #include <stdlib.h>
 
+#include "base/thread.h"
 #include "server/srv_int.h"
 
 enum { MAX_THREADS = 8 };
@@ -18,6 +19,7 @@ struct srv_front {
 
 static void *run(void *arg) {
     struct srv_front *f = arg;
+    vc_thread_name("vllmc-front");
     for (;;) {
         pthread_mutex_lock(&f->lock);
         while (!f->head && !f->quit) pthread_cond_wait(&f->work, &f->lock);

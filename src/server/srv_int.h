@@ -123,7 +123,7 @@ struct srv_model {
     vc_sampling_params defaults;
     uint32_t max_live;
     atomic_uint live;                      /* choices in the engine */
-    atomic_bool failed;
+    atomic_bool failed, stuck;             /* the engine has ended; it had made no progress when /health was last asked */
     struct srv_pump *pump;
     struct srv_metrics *metrics;
 };
@@ -201,6 +201,6 @@ vc_status srv_pump_start(struct srv_model *m, vc_err *err);
 void srv_pump_stop(struct srv_model *m);
 void srv_pump_del(struct srv_model *m);    /* after the HTTP thread, which asks whether it is stuck */
 void srv_pump_kick(struct srv_model *m);   /* a request was submitted */
-bool srv_pump_stuck(const struct srv_model *m);        /* choices are in the engine, and nothing has come for minutes */
+double srv_pump_age(const struct srv_model *m);        /* seconds since it last went round; 0: it sleeps. It goes round twice a second at least */
 
 #endif

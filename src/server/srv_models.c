@@ -40,10 +40,21 @@ bool srv_models_running(const struct srv *s) {
     return true;
 }
 
+/* One line when it stops and one when it goes on, whoever asks. */
+static bool makes_progress(struct srv_model *m) {
+    double limit = m->srv->p.stall_timeout, engine = vc_stalled(m->engine), pump = srv_pump_age(m);
+    bool stuck = limit > 0 && (engine > limit || pump > limit);
+    if (atomic_exchange(&m->stuck, stuck) != stuck) {
+        if (stuck) vc_log_line(VC_LOG_ERROR, "%s: %s has made no progress for %.0f seconds", srv_model_name(m), engine > limit ? "the engine" : "the thread that writes its answers", engine > limit ? engine : pump);
+        else vc_log_line(VC_LOG_WARN, "%s: the engine makes progress again", srv_model_name(m));
+    }
+    return !stuck;
+}
+
 bool srv_models_healthy(const struct srv *s) {
-    for (uint32_t i = 0; i < s->num_models; i++)
-        if (atomic_load(&s->models[i].failed) || srv_pump_stuck(&s->models[i])) return false;
-    return true;
+    bool ok = srv_models_running(s);
+    for (uint32_t i = 0; i < s->num_models; i++) ok &= makes_progress(&s->models[i]);
+    return ok;
 }
 
 /* Two models may not share a name. */

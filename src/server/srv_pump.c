@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "base/clock.h"
+#include "base/thread.h"
 #include "server/srv_gen.h"
 #include "server/srv_metrics.h"
 
@@ -12,12 +13,12 @@ struct srv_pump {
     uint64_t kicks;
     bool quit;
     pthread_t thread;
-    _Atomic double last;                   /* when an output came, or the engine was idle */
+    _Atomic double beat;                   /* when it last went round; 0: it sleeps, for nothing runs */
 };
-enum { STUCK_AFTER = 300 };                /* seconds; a step of the longest prompt takes less */
 
 /* Waits until something was submitted after `seen`; false: the end. */
 static bool wait_work(struct srv_pump *p, uint64_t seen) {
+    atomic_store(&p->beat, 0);
     pthread_mutex_lock(&p->lock);
     while (p->kicks == seen && !p->quit) pthread_cond_wait(&p->work, &p->lock);
     bool go = !p->quit;
@@ -36,14 +37,15 @@ static uint64_t kicks(struct srv_pump *p, bool *quit) {
 static void *run(void *arg) {
     struct srv_model *m = arg;
     struct srv_pump *p = m->pump;
+    vc_thread_name("vllmc-pump");
     for (;;) {
         bool quit;
+        atomic_store(&p->beat, vc_now());
         uint64_t seen = kicks(p, &quit);
         if (quit) return NULL;
         vc_output *o = NULL;
         vc_err err = VC_ERR_INIT;
         vc_status st = vc_next(m->engine, 500, &o, &err);
-        if (st != VC_E_TIMEOUT) atomic_store(&p->last, vc_now());
         if (st == VC_OK) {
             srv_gen_output(o->user, o);
             vc_output_free(o);
@@ -73,7 +75,6 @@ vc_status srv_pump_start(struct srv_model *m, vc_err *err) {
 
 void srv_pump_kick(struct srv_model *m) {
     pthread_mutex_lock(&m->pump->lock);
-    if (atomic_load(&m->live) <= 1) atomic_store(&m->pump->last, vc_now());
     m->pump->kicks++;
     pthread_cond_signal(&m->pump->work);
     pthread_mutex_unlock(&m->pump->lock);
@@ -98,4 +99,7 @@ void srv_pump_del(struct srv_model *m) {
     m->pump = NULL;
 }
 
-bool srv_pump_stuck(const struct srv_model *m) { return m->pump && atomic_load(&m->live) && vc_now() - atomic_load(&m->pump->last) > STUCK_AFTER; }
+double srv_pump_age(const struct srv_model *m) {
+    double beat = m->pump ? atomic_load(&m->pump->beat) : 0, age = vc_now() - beat;
+    return beat > 0 && age > 0 ? age : 0;
+}

@@ -16,7 +16,7 @@
 enum { FRONT_THREADS = 2 };
 
 void vc_server_params_init(struct vc_server_params *p) {
-    *p = (struct vc_server_params){ .host = "127.0.0.1", .port = 8000, .max_body_bytes = 32 << 20, .request_timeout = 60, .idle_timeout = 75,
+    *p = (struct vc_server_params){ .host = "127.0.0.1", .port = 8000, .max_body_bytes = 32 << 20, .request_timeout = 60, .idle_timeout = 75, .stall_timeout = 300,
                                     .response_role = "assistant", .content_format = "auto" };
 }
 

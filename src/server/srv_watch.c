@@ -9,6 +9,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include "base/thread.h"
 #include "server/srv_gen.h"
 #include "server/srv_int.h"
 
@@ -44,6 +45,7 @@ static struct srv_call *claim(struct srv_watch *w, uint64_t key) {
 
 static void *watch(void *arg) {
     struct srv_watch *w = arg;
+    vc_thread_name("vllmc-watch");
     struct epoll_event ev[64];
     for (;;) {
         int n = epoll_wait(w->epoll, ev, 64, -1);
