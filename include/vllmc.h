@@ -61,6 +61,9 @@ typedef struct vc_model_params {
      * here for their turn. NULL: steps begin at once. */
     void (*turn)(int begins, void *arg);
     void *turn_arg;
+    const char *runner;                  /* "auto", "generate" text, or "pooling": embeddings of prompts */
+    const char *convert;                 /* "auto", "none", or "embed": a model that was made to generate pools */
+    const char *pooler_config;           /* JSON object: pooling_type "LAST", "CLS" or "MEAN", use_activation, dimensions, max_embed_len */
 } vc_model_params;
 
 typedef struct vc_model_info {
@@ -71,6 +74,7 @@ typedef struct vc_model_info {
     int32_t bos_token_id;                /* -1: none */
     const int32_t *eos_token_ids;
     uint32_t num_eos_token_ids;
+    const char *pooling;                 /* "LAST", "CLS", "MEAN": requests give embeddings; NULL: they give text */
 } vc_model_info;
 
 VC_API void vc_model_params_init(vc_model_params *p);
@@ -165,6 +169,9 @@ typedef struct vc_request_params {
     int thinking_off;                                    /* the prompt switched thinking off: the answer is content from its start */
     int parse_whole;                                     /* parsed when it has ended, as vLLM does without streaming: an answer with a malformed
                                                           * call is then all content */
+    /* Of a model that makes embeddings; of `sampling` only n is read, and must be 1. */
+    uint32_t dimensions;                                 /* 0: all; fewer where the model was trained for it (matryoshka) */
+    int use_activation;                                  /* -1: as the model says; 0: the hidden state as it is; 1: of length 1 */
 } vc_request_params;
 
 VC_API void vc_sampling_params_init(vc_sampling_params *p);
@@ -209,6 +216,7 @@ typedef struct vc_output {
     /* Seconds of the monotonic clock: submitted, first placed in a step, first and latest token of the choice; 0: not yet. */
     double queued_at, scheduled_at, first_token_at, last_token_at;
     uint32_t num_preemptions;            /* of the choice, so far */
+    const float *embedding; uint32_t num_embedding;      /* of a model that makes them, in the one output of a request; else NULL */
 } vc_output;
 
 /* Runs one engine step on the calling thread. VC_E_DONE: nothing to do. VC_E_STATE: a thread runs (vc_start). */

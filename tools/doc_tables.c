@@ -235,6 +235,11 @@ static void print_models(void) {
     puts("\n`num_key_value_heads` is `num_attention_heads` when absent, `head_dim` is `hidden_size / num_attention_heads`. GGUF files state neither the activation nor");
     puts("whether the head is tied: the family and the tensors do.");
     puts("\nRotary parameters are read from `rope_theta`, `rope_scaling` or `rope_parameters` (folders) and `rope.*` (GGUF); kinds: default, linear, dynamic, yarn, llama3, longrope.");
+    puts("\n## Embeddings\n\nA model makes embeddings in place of text (`--runner auto`) when its class is a base class (`Qwen3Model`), when `modules.json` of sentence-transformers names a");
+    puts("Pooling module, when GGUF's `ARCH.pooling_type` is 1 (mean), 2 (cls) or 3 (last), or with `--convert embed`. The vector is the hidden state after the last norm of");
+    puts("the last token, unless these files or `--pooler-config` say the first (`CLS`) or the mean of all (`MEAN`), brought to length 1 unless `modules.json` has no Normalize");
+    puts("module or `use_activation` is false. Fewer dimensions need `is_matryoshka` or `matryoshka_dimensions` in `config.json`; the vector is cut, then brought to length 1.");
+    puts("Attention is causal: `is_causal` false, `use_bidirectional_attention` true and Dense modules are refused. Tensor names may lack the leading `model.`.");
     for (const struct vc_arch *const *a = vc_archs; *a; a++) print_arch(*a);
 }
 

@@ -27,6 +27,7 @@ struct api_output {
     vc_tool_delta *tools; uint32_t cap_tools;
     vc_logprob *logprobs; uint32_t cap_logprobs;
     vc_logprob *prompt_logprobs; uint32_t cap_prompt_logprobs;
+    float *embedding; uint32_t cap_embedding;
     char stop_string[256];
 };
 /* Free outputs. Outlives the model while outputs are in the caller's hands. */
@@ -72,6 +73,7 @@ struct api_request {
     struct vc_sampling *sampling;          /* owned */
     char *cache_salt;
     struct vc_grammar *grammar;            /* a reference, or NULL */
+    struct vc_engine_pool pool;
     int32_t priority;
     void *user;
     size_t longest_stop;

@@ -109,6 +109,20 @@ static void fill_times(struct api_output *o, struct api_choice *c, const struct 
     o->o.num_preemptions = e->num_preemptions;
 }
 
+/* False when memory is short. */
+static bool fill_embedding(struct api_output *o, const struct vc_engine_event *e) {
+    if (e->num_embedding > o->cap_embedding) {
+        float *p = realloc(o->embedding, e->num_embedding * sizeof *p);
+        if (!p) return false;
+        o->embedding = p;
+        o->cap_embedding = e->num_embedding;
+    }
+    memcpy(o->embedding, e->embedding, e->num_embedding * sizeof *o->embedding);
+    o->o.embedding = o->embedding;
+    o->o.num_embedding = e->num_embedding;
+    return true;
+}
+
 /* The choice is over; its request goes with the last one. */
 static void end_choice(struct vc_model *m, struct api_choice *c) {
     c->finished = true;
@@ -150,6 +164,10 @@ void api_event(void *ctx, const struct vc_engine_event *e) {
     } else if (finish != VC_FINISH_NONE && m->tokenizer) {
         vc_err err = VC_ERR_INIT;
         vc_detok_finish(&c->detok, &c->text, &err);
+    }
+    if (e->embedding) {
+        m->prompt_tokens += r->num_prompt;
+        if (!fill_embedding(o, e)) short_of_memory = true;
     }
     if (short_of_memory) finish = end_short(c, o, finish);
     if (!send_text(c, o, finish != VC_FINISH_NONE)) finish = end_short(c, o, finish);

@@ -44,6 +44,7 @@ static vc_status fill_info(struct vc_model *m, const vc_model_params *p, vc_err 
         .workspace_bytes = vc_net_workspace(n), .max_model_len = n->max_model_len, .vocab_size = n->config.vocab_size,
         .num_layers = n->config.num_layers, .hidden_size = n->config.hidden_size, .block_size = n->kv.geom.page_tokens, .num_kv_blocks = n->kv.pages - 1,
         .threads = p->threads ? p->threads : vc_cpu_threads(), .bos_token_id = -1,
+        .pooling = n->pooler.on ? vc_pool_type_name(n->pooler.type) : NULL,
     };
     vc_buf_free(&num);
     return m->arena.failed ? vc_fail(err, VC_E_NOMEM, "out of memory opening %s", p->path) : VC_OK;
@@ -59,6 +60,7 @@ static vc_status open_engine(struct vc_model *m, const vc_model_params *p, vc_er
     struct opening o = { m, p };
     struct vc_engine_params ep = {
         .net = { .path = p->path, .dtype = p->dtype, .numerics = p->numerics, .kv_dtype = p->kv_cache_dtype, .max_model_len = p->max_model_len, .threads = p->threads,
+                 .pooler = { p->runner, p->convert, p->pooler_config },
                  .strict = p->strict_kernels, .no_fuse = p->no_fuse, .progress = p->progress, .progress_arg = p->progress_arg, .opened = opened, .opened_arg = &o },
         .max_num_seqs = p->max_num_seqs, .max_num_batched_tokens = p->max_num_batched_tokens, .block_size = p->block_size, .kv_bytes = p->kv_cache_memory_bytes,
         .prefix_caching = p->enable_prefix_caching != 0, .priority_policy = p->priority != 0,

@@ -19,6 +19,7 @@ static void output_del(struct api_output *o) {
     free(o->tools);
     free(o->logprobs);
     free(o->prompt_logprobs);
+    free(o->embedding);
     free(o);
 }
 

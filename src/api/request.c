@@ -15,7 +15,7 @@ void vc_sampling_params_init(vc_sampling_params *p) {
 }
 
 void vc_request_params_init(vc_request_params *p) {
-    *p = (vc_request_params){ .struct_size = sizeof *p, .tokenize_flags = VC_TOK_ADD_SPECIAL };
+    *p = (vc_request_params){ .struct_size = sizeof *p, .tokenize_flags = VC_TOK_ADD_SPECIAL, .use_activation = -1 };
     vc_sampling_params_init(&p->sampling);
 }
 
@@ -59,10 +59,22 @@ static vc_status prompt_ids(struct vc_model *m, const vc_request_params *p, int3
 }
 
 static vc_status check(struct vc_model *m, const struct api_request *r, vc_err *err) {
-    struct vc_engine_seq_params sp = { .prompt = r->prompt, .num_prompt = r->num_prompt, .sampling = r->sampling };
+    struct vc_engine_seq_params sp = { .prompt = r->prompt, .num_prompt = r->num_prompt, .sampling = r->sampling, .pool = r->pool };
     uint32_t max_tokens;
     if (r->sampling->num_stop && !m->tokenizer) return vc_fail(err, VC_E_INVALID, "stop: the model has no tokenizer, so stop strings cannot be found");
     return vc_engine_check(m->engine, &sp, &max_tokens, err);
+}
+
+/* What only text, or only an embedding, can honour. */
+static vc_status check_kind(const struct vc_model *m, const vc_request_params *p, vc_err *err) {
+    if (m->info.pooling) {
+        if (p->sampling.n != 1) return vc_fail(err, VC_E_INVALID, "n: %u, but a prompt has one embedding", p->sampling.n);
+        if (p->constraint_kind || p->tool_parser || p->reasoning_parser) return vc_fail(err, VC_E_INVALID, "the model makes embeddings: constraints and parsers are for text");
+        return VC_OK;
+    }
+    if (p->dimensions || p->use_activation >= 0)
+        return vc_fail(err, VC_E_INVALID, "%s: the model generates text; embeddings need runner 'pooling'", p->dimensions ? "dimensions" : "use_activation");
+    return VC_OK;
 }
 
 /* All that a choice needs, before anyone else can see the request. */
@@ -86,6 +98,7 @@ static vc_status init_choices(struct vc_model *m, struct api_request *r, vc_err 
 static vc_status make_request(struct vc_model *m, const vc_request_params *p, struct api_request **out, vc_err *err) {
     struct vc_sampling *s;
     struct vc_sampling_limits lim = { .vocab_size = m->info.vocab_size, .max_logprobs = MAX_LOGPROBS, .eos_ids = m->eos_ids, .num_eos_ids = m->num_eos };
+    VC_TRY(check_kind(m, p, err));
     VC_TRY(vc_sampling_new(&s, &p->sampling, &lim, err));
     struct api_request *r = calloc(1, sizeof *r + s->n * sizeof r->choice[0]);
     if (!r) {
@@ -95,6 +108,7 @@ static vc_status make_request(struct vc_model *m, const vc_request_params *p, st
     r->sampling = s;
     r->priority = p->priority;
     r->user = p->user;
+    r->pool = (struct vc_engine_pool){ .dimensions = p->dimensions, .use_activation = p->use_activation };
     size_t n = 0;
     vc_status st = prompt_ids(m, p, &r->prompt, &n, err);
     r->num_prompt = (uint32_t)n;
@@ -154,7 +168,7 @@ static void admit_one(struct vc_model *m, struct api_request *r) {
     for (uint32_t i = 0; i < n; i++) {
         struct api_choice *c = &r->choice[i];
         struct vc_engine_seq_params sp = { .id = r->id * 1024 + i, .prompt = r->prompt, .num_prompt = r->num_prompt, .sampling = r->sampling, .seed = c->seed,
-                                           .priority = r->priority, .cache_salt = r->cache_salt, .all_logits = r->all_logits,
+                                           .priority = r->priority, .cache_salt = r->cache_salt, .all_logits = r->all_logits, .pool = r->pool,
                                            .constraint = c->constraint.matcher ? &c->constraint.base : NULL, .user = c };
         vc_err err = VC_ERR_INIT;
         if (vc_engine_add(m->engine, &sp, &c->seq, &err) == VC_OK) continue;

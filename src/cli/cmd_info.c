@@ -69,6 +69,10 @@ static void text_model(struct vc_buf *b, const vc_model_info *i) {
     vc_buf_adds(b, " parameters\n");
     label(b, "numerics");
     vc_buf_printf(b, "%s\n", i->numerics);
+    if (i->pooling) {
+        label(b, "embeddings");
+        vc_buf_printf(b, "of %u values, pooling %s\n", i->hidden_size, i->pooling);
+    }
     label(b, "weights");
     cli_add_bytes(b, i->weight_bytes);
     vc_buf_adds(b, ", workspace ");
@@ -115,6 +119,7 @@ static void json_model(struct vc_json_out *w, const vc_model_info *i) {
     json_str(w, "format", i->format);
     json_str(w, "quantization", i->quantization);
     json_str(w, "numerics", i->numerics);
+    json_str(w, "pooling", i->pooling);
     json_uint(w, "parameters", i->parameters);
     json_uint(w, "weight_bytes", i->weight_bytes);
     json_uint(w, "workspace_bytes", i->workspace_bytes);

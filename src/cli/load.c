@@ -25,7 +25,10 @@ int cli_load(struct cli_opts *o, uint32_t default_seqs, vc_model **m, double *se
     vc_status s = vc_model_open(m, &p, &err);
     cli_bar_clear();
     if (seconds) *seconds = vc_now() - begun;
-    return s == VC_OK ? CLI_OK : cli_fail_err(&err);
+    if (s != VC_OK) return cli_fail_err(&err);
+    vc_model_info info = { .struct_size = sizeof info };
+    if (o->command == CLI_INFO || vc_model_get_info(*m, &info) != VC_OK || !info.pooling) return CLI_OK;
+    return cli_fail("%s makes embeddings, no text; serve it and ask /v1/embeddings", p.path);
 }
 
 /* Copies the scalars of vc_sampling_params that the command line gave. */

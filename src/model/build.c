@@ -117,6 +117,11 @@ static void head_lines(struct vc_build *b) {
     struct vc_gather_args g = { 0 };
     vc_prog_line(b->prog, &(struct vc_line_spec){ .op = VC_OP_GATHER, .core = VC_ARITH_ELEMENT, .in = { vc_stream(h), vc_input(VC_INPUT_OUT_ROWS) },
         .out = { vc_stream(rows) }, .args = &g, .args_bytes = sizeof g, .dims = { .K = n->config.hidden_size }, .label = "last_rows" });
+    if (n->pooler.on) {                                /* the rows themselves are wanted */
+        n->logits = rows;
+        vc_prog_keep(b->prog, rows);
+        return;
+    }
     n->logits = vc_build_stream(b, n->config.vocab_size, VC_SLOT_LOGIT);
     vc_build_linear(b, rows, &n->weights.head, vc_stream(n->logits), "lm_head");
     if (n->config.final_softcap > 0) {

@@ -17,13 +17,15 @@ static bool is_folder(const char *path) {
 static bool ends_with(const char *s, const char *suffix) { return vc_str_ends(vc_str_of(s), suffix); }
 
 /* Folder, or the folder that holds a .safetensors file. */
-static vc_status open_folder(struct vc_net *n, const char *path, vc_err *err) {
+static vc_status open_folder(struct vc_net *n, const char *path, struct vc_pooler_hints *hints, vc_err *err) {
+    const char *slash = strrchr(path, '/');
+    const char *dir = vc_arena_strndup(&n->arena, slash || is_folder(path) ? path : ".", is_folder(path) ? strlen(path) : slash ? (size_t)(slash - path) + 1 : 1);
     struct vc_buf file = { 0 };
-    if (is_folder(path)) vc_buf_printf(&file, "%s/config.json", path);
-    else vc_buf_printf(&file, "%.*sconfig.json", (int)(strrchr(path, '/') ? strrchr(path, '/') - path + 1 : 0), path);
+    vc_buf_printf(&file, "%s/config.json", dir ? dir : "");
     json_t *root = NULL;
-    vc_status s = file.failed ? vc_fail(err, VC_E_NOMEM, "out of memory") : vc_json_load(&root, file.p, err);
+    vc_status s = file.failed || !dir ? vc_fail(err, VC_E_NOMEM, "out of memory") : vc_json_load(&root, file.p, err);
     if (s == VC_OK) s = vc_config_from_json(&n->config, &n->arena, root, file.p, err);
+    if (s == VC_OK) s = vc_pooler_read_folder(hints, &n->arena, dir, root, file.p, err);
     json_decref(root);
     vc_buf_free(&file);
     if (s == VC_OK) s = vc_tensors_open_safetensors(&n->tensors, path, err);
@@ -31,9 +33,10 @@ static vc_status open_folder(struct vc_net *n, const char *path, vc_err *err) {
     return s;
 }
 
-static vc_status open_gguf(struct vc_net *n, const char *path, vc_err *err) {
+static vc_status open_gguf(struct vc_net *n, const char *path, struct vc_pooler_hints *hints, vc_err *err) {
     VC_TRY(vc_gguf_open(&n->gguf, path, err));
     VC_TRY(vc_config_from_gguf(&n->config, &n->arena, n->gguf, err));
+    VC_TRY(vc_pooler_read_gguf(hints, n->gguf, &n->config, err));
     VC_TRY(vc_tensors_open_gguf(&n->tensors, n->gguf, err));
     n->format = "GGUF";
     VC_TRY(vc_weights_infer(&n->config, n->tensors, path, err));
@@ -114,7 +117,9 @@ static vc_status open_embed(struct vc_net *n, vc_err *err) {
 }
 
 static vc_status open_all(struct vc_net *n, const struct vc_net_params *p, vc_err *err) {
-    VC_TRY(is_folder(p->path) || ends_with(p->path, ".safetensors") ? open_folder(n, p->path, err) : open_gguf(n, p->path, err));
+    struct vc_pooler_hints hints = { 0 };
+    VC_TRY(is_folder(p->path) || ends_with(p->path, ".safetensors") ? open_folder(n, p->path, &hints, err) : open_gguf(n, p->path, &hints, err));
+    VC_TRY(vc_pooler_choose(&n->pooler, &hints, &p->pooler, &n->config, err));
     if (p->opened) VC_TRY(p->opened(p->opened_arg, n->gguf, err));
     if (n->gguf) vc_gguf_drop(n->gguf);
     vc_heap_trim();                        /* JSON trees, tables of strings */
@@ -130,6 +135,7 @@ static vc_status open_all(struct vc_net *n, const struct vc_net_params *p, vc_er
     w->config = &n->config;
     w->numerics = &n->numerics;
     w->arena = &n->arena;
+    w->headless = n->pooler.on;
     VC_TRY(vc_weights_bind(w, err));
     VC_TRY(open_ropes(n, err));
     VC_TRY(open_embed(n, err));

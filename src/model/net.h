@@ -4,6 +4,7 @@
 #ifndef VC_MODEL_NET_H
 #define VC_MODEL_NET_H
 
+#include "model/pooler.h"
 #include "model/weights.h"
 #include "prog/prog.h"
 
@@ -13,6 +14,7 @@ struct vc_net_params {
     uint32_t max_model_len;                /* 0: the config's */
     uint32_t max_tokens, max_seqs, max_out;    /* per step */
     uint32_t page_tokens, threads;
+    struct vc_pooler_wish pooler;
     int strict, no_fuse;
     void (*progress)(double, const char *, void *);
     void *progress_arg;
@@ -45,6 +47,7 @@ struct vc_net {
     struct vc_gguf *gguf;                  /* owned; NULL for folders */
     struct vc_tensors *tensors;            /* owned */
     struct vc_config config;
+    struct vc_pooler pooler;
     struct vc_numerics numerics;
     struct vc_dev *dev;                    /* owned */
     struct vc_weights weights;
@@ -56,7 +59,7 @@ struct vc_net {
     uint8_t *embed_rows;                   /* [max_tokens] rows of the embedding table as stored, of this step; device memory */
     size_t embed_row_bytes, embed_bytes;
     int32_t *iota;                         /* [max_tokens]: 0, 1, 2, … */
-    uint32_t max_model_len, max_tokens, max_out, logits;   /* logits: stream id */
+    uint32_t max_model_len, max_tokens, max_out, logits;   /* logits: stream id; of a model that pools, hidden states */
     const char *format;                    /* "GGUF", "safetensors" */
 };
 
@@ -79,6 +82,7 @@ struct vc_net_step { struct vc_batch batch; const uint32_t *pos, *seq_len; };
 /* Runs body and head for the first min(n_out, max_out) output rows; vc_net_head runs the head for others. */
 vc_status vc_net_run(struct vc_net *n, struct vc_net_step *s, vc_err *err);
 void vc_net_head(struct vc_net *n, const struct vc_net_step *s, uint32_t first, uint32_t count);
+/* The output rows: logits, or hidden states where the model pools. */
 struct vc_view vc_net_logits(const struct vc_net *n, uint32_t rows);
 /* True if positions at or beyond `len` change the rotary tables of all positions (dynamic NTK, longrope): such requests
  * keep away from the prefix cache. */

@@ -29,7 +29,9 @@ static const struct vc_tensor *find(const struct vc_weights *w, const struct vc_
         else
             snprintf(name, cap, "%.*s%u%s%s", (int)(rest - pattern), pattern, layer, rest + 2, suffix);
     }
-    return vc_tensors_find(w->tensors, name);
+    const struct vc_tensor *t = vc_tensors_find(w->tensors, name);
+    bool base = !t && !w->config->from_gguf && !strncmp(name, "model.", 6);    /* saved from the model without its head */
+    return base ? vc_tensors_find(w->tensors, name + 6) : t;
 }
 
 static void print_shape(struct vc_buf *b, const struct vc_tensor *t) {
@@ -224,6 +226,7 @@ static vc_status bind_ends(struct vc_weights *w, vc_err *err) {
     VC_TRY(need(w, VC_ROLE_EMBED, ".weight", 0, 0, 0, c->vocab_size, c->hidden_size, &t, err));
     w->embed = t;
     VC_TRY(norm(w, VC_ROLE_FINAL_NORM, 0, &w->final_norm, err));
+    if (w->headless) return VC_OK;
     if (c->tie_word_embeddings) return make_linear(w, &t, 1, &w->head, err);
     return single(w, VC_ROLE_HEAD, 0, &w->head, err);
 }

@@ -34,6 +34,7 @@ struct vc_weights {
     const struct vc_config *config;
     const struct vc_numerics *numerics;
     struct vc_arena *arena;
+    bool headless;                     /* no output head: the model pools */
     enum vc_dtype cast;                /* plain weights are cast to this, VC_NO_DTYPE: as stored */
     struct vc_layer_weights *layers;
     const struct vc_tensor *embed;     /* read row by row as tokens come: never packed, never resident */

@@ -53,7 +53,7 @@ static vc_status open_arrays(struct vc_engine *e, vc_err *err) {
     if (!e->ids || !e->out_rows || !e->slots || !e->pos || !e->seq_len || !e->seqs || !e->outs || !e->sampled || !e->results || !e->failed || !e->sampler || !e->row || !e->mask)
         return vc_fail(err, VC_E_NOMEM, "out of memory for steps of %zu tokens", T);
     for (uint32_t i = 0; i < e->threads; i++) {
-        e->row[i] = calloc(V + 64, sizeof(float));
+        e->row[i] = calloc(VC_MAX(V, e->net->config.hidden_size) + 64, sizeof(float));
         e->mask[i] = calloc(V / 32 + 1, sizeof **e->mask);
         if (!e->row[i] || !e->mask[i]) return vc_fail(err, VC_E_NOMEM, "out of memory for a row of %zu logits", V);
         VC_TRY(vc_sampler_new(&e->sampler[i], (uint32_t)V, err));
@@ -95,6 +95,7 @@ static void seq_free(struct vc_engine_seq *q) {
     vc_sample_seq_del(q->sample);
     free(q->prompt_logprobs);
     free(q->logprobs);
+    vc_pooled_del(q->pooled);
     free(q);
 }
 
@@ -140,11 +141,13 @@ bool vc_engine_reset_prefix_cache(struct vc_engine *e) { return vc_sched_reset_p
 vc_status vc_engine_check(const struct vc_engine *e, const struct vc_engine_seq_params *p, uint32_t *max_tokens, vc_err *err) {
     uint32_t len = e->net->max_model_len, V = e->net->config.vocab_size;
     if (p->num_prompt < 1) return vc_fail(err, VC_E_INVALID, "prompt: it has no tokens");
-    if (p->num_prompt >= len) return vc_fail(err, VC_E_TOO_LONG, "prompt: %u tokens leave no room to generate below max_model_len %u", p->num_prompt, len);
+    if (p->num_prompt >= len && !e->net->pooler.on)
+        return vc_fail(err, VC_E_TOO_LONG, "prompt: %u tokens leave no room to generate below max_model_len %u", p->num_prompt, len);
     for (uint32_t i = 0; i < p->num_prompt; i++)
         if (p->prompt[i] < 0 || (uint32_t)p->prompt[i] >= V)
             return vc_fail(err, VC_E_INVALID, "prompt: token %d at place %u is outside the vocabulary of %u", p->prompt[i], i, V);
-    *max_tokens = len - p->num_prompt;
+    *max_tokens = e->net->pooler.on ? 0 : len - p->num_prompt;
+    if (e->net->pooler.on) return vc_engine_check_pool(e, p, err);
     if (p->sampling->max_tokens && p->sampling->max_tokens < *max_tokens) *max_tokens = p->sampling->max_tokens;
     if (!vc_sched_fits(e->sched, p->num_prompt, *max_tokens))
         return vc_fail(err, VC_E_TOO_LONG, "prompt: %u tokens and %u to generate do not fit the KV cache of %u tokens", p->num_prompt, *max_tokens,
@@ -154,6 +157,7 @@ vc_status vc_engine_check(const struct vc_engine *e, const struct vc_engine_seq_
 
 static vc_status seq_buffers(struct vc_engine *e, struct vc_engine_seq *q, const struct vc_engine_seq_params *p, uint32_t max_tokens, vc_err *err) {
     const struct vc_sampling *s = p->sampling;
+    if (e->net->pooler.on) return vc_pooled_new(&q->pooled, e, &p->pool, err);
     if (s->logprobs >= 0) q->logprobs = calloc((size_t)s->logprobs + 1, sizeof *q->logprobs);
     if (s->prompt_logprobs >= 0) q->prompt_logprobs = calloc((size_t)p->num_prompt * ((size_t)s->prompt_logprobs + 1), sizeof *q->prompt_logprobs);
     if ((s->logprobs >= 0 && !q->logprobs) || (s->prompt_logprobs >= 0 && !q->prompt_logprobs)) return vc_fail(err, VC_E_NOMEM, "out of memory for log-probabilities");
@@ -174,7 +178,8 @@ vc_status vc_engine_add(struct vc_engine *e, const struct vc_engine_seq_params *
     q->all_logits = p->all_logits;
     vc_status s = seq_buffers(e, q, p, max_tokens, err);
     uint32_t flags = vc_net_rope_varies(e->net, p->num_prompt + max_tokens) ? VC_SEQ_NO_CACHE : 0;
-    if (q->all_logits || p->sampling->prompt_logprobs >= 0) flags |= VC_SEQ_NO_CACHE_READ;
+    if (q->pooled) flags |= VC_SEQ_NO_OUTPUT | (e->net->pooler.type == VC_POOL_LAST ? 0u : VC_SEQ_NO_CACHE_READ);    /* others need every row, or the first */
+    else if (q->all_logits || p->sampling->prompt_logprobs >= 0) flags |= VC_SEQ_NO_CACHE_READ;
     struct vc_seq_params sp = { .id = p->id, .prompt = p->prompt, .num_prompt = p->num_prompt, .max_tokens = max_tokens, .eos_token = p->sampling->eos_token,
                                 .stop_ids = p->sampling->stop_ids, .num_stop_ids = p->sampling->num_stop_ids, .priority = p->priority,
                                 .cache_salt = p->cache_salt, .flags = flags, .user = q,

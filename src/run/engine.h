@@ -17,6 +17,12 @@ struct vc_engine_params {
     bool prefix_caching, priority_policy;
 };
 
+/* How a model that pools makes the vector of a sequence. */
+struct vc_engine_pool {
+    uint32_t dimensions;                   /* 0: the model's */
+    int use_activation;                    /* -1: the model's; 0: as pooled; 1: of length 1 */
+};
+
 /* One sequence to generate (one choice of a request). Everything is copied but `sampling` and `constraint`, which must live
  * until the sequence is finished. */
 struct vc_engine_seq_params {
@@ -28,6 +34,7 @@ struct vc_engine_seq_params {
     const char *cache_salt;
     struct vc_constraint *constraint;      /* NULL: none */
     bool all_logits;                       /* the tap sees every position, not only those that sample */
+    struct vc_engine_pool pool;            /* of a model that pools; sampling is not read then */
     void *user;
 };
 
@@ -39,6 +46,7 @@ struct vc_engine_event {
     const vc_logprob *logprobs; uint32_t num_logprobs;
     const float *margin;                   /* with a token, if asked for: vc_output.margins */
     const vc_logprob *prompt_logprobs;     /* with the first token, if asked for: [num_prompt][1 + k], entry 0 unset */
+    const float *embedding; uint32_t num_embedding;   /* with the end of a sequence that pools */
     uint32_t num_cached;
     enum vc_finish finish;
     int32_t stop_token;

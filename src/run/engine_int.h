@@ -14,9 +14,18 @@ struct vc_engine_seq {
     vc_logprob *prompt_logprobs;           /* owned, or NULL */
     vc_logprob *logprobs;                  /* owned, room for one token's; NULL without logprobs */
     bool all_logits, prompt_sent, stop_soon;
+    struct pooled *pooled;                 /* owned; NULL: it generates */
     vc_err error;
     void *user;
     double scheduled_at;                   /* monotonic seconds of its first step; 0: none yet */
+};
+
+/* The vector of a sequence that pools, while its prompt is computed (pooling.c). */
+struct pooled {
+    uint32_t dimensions;                   /* of the result */
+    bool use_activation, done;
+    double *sum;                           /* [hidden_size] for the mean, else NULL */
+    float *vector;                         /* [hidden_size] */
 };
 
 /* A row of logits that somebody wants. prompt: it gives the log-probability of prompt token pos + 1. */
@@ -59,6 +68,16 @@ void vc_engine_seq_release(struct vc_engine_seq *q);     /* frees it and the sch
 
 /* What every event of a sequence tells; the caller adds the token and more. */
 struct vc_engine_event vc_engine_event_of(const struct vc_engine_seq *q, double at);
+
+/* A row of the logits stream as f32: in place where it is, else widened into the thread's row. */
+float *vc_engine_row(struct vc_engine *e, uint32_t r, uint32_t thread);
+
+/* pooling.c */
+vc_status vc_engine_check_pool(const struct vc_engine *e, const struct vc_engine_seq_params *p, vc_err *err);
+vc_status vc_pooled_new(struct pooled **out, const struct vc_engine *e, const struct vc_engine_pool *p, vc_err *err);
+void vc_pooled_del(struct pooled *p);
+bool vc_pool_wants(const struct vc_engine *e, const struct vc_sched_item *it, uint32_t pos);
+void vc_pool_rows(struct vc_engine *e);                  /* those in the logits stream now, one after the other */
 
 /* pool_size.c: pages for the cache, and max_model_len cut to what fits where the user did not set it. */
 vc_status vc_engine_size_pool(struct vc_engine *e, bool len_given, vc_err *err);

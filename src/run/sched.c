@@ -117,6 +117,10 @@ bool vc_sched_fits(const struct vc_sched *s, uint32_t num_prompt, uint32_t max_t
     return vc_kv_blocks_for(s->kv, total - 1) < s->c.num_blocks;   /* the last output is never computed */
 }
 
+bool vc_sched_fits_prompt(const struct vc_sched *s, uint32_t num_prompt) {
+    return num_prompt <= s->c.max_model_len && vc_kv_blocks_for(s->kv, num_prompt) < s->c.num_blocks;
+}
+
 static bool idlist_reserve(struct idlist *l, uint64_t cap) {
     if (cap <= l->cap) return true;
     uint64_t n = l->cap ? l->cap : 64;

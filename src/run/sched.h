@@ -46,13 +46,14 @@ struct vc_seq_repetition { uint32_t most, least, count, after; };
 
 enum {
     VC_SEQ_NO_CACHE = 1,        /* neither reads nor feeds the prefix cache (dynamic rope beyond the trained length) */
-    VC_SEQ_NO_CACHE_READ = 2    /* does not read it (prompt logprobs need every position's logits) */
+    VC_SEQ_NO_CACHE_READ = 2,   /* does not read it (prompt logprobs need every position's logits) */
+    VC_SEQ_NO_OUTPUT = 4        /* has no outputs: the caller ends it once its prompt is computed (embeddings) */
 };
 
 struct vc_seq_params {
     uint64_t id;                           /* the caller's; only copied */
     const int32_t *prompt; uint32_t num_prompt;
-    uint32_t max_tokens;                   /* outputs; 0: up to max_model_len */
+    uint32_t max_tokens;                   /* outputs; 0: up to max_model_len, none with VC_SEQ_NO_OUTPUT */
     int32_t eos_token;                     /* -1: none, or ignored */
     const int32_t *stop_ids; uint32_t num_stop_ids;
     int32_t priority;                      /* lower is sooner (VC_SCHED_PRIORITY) */
@@ -126,6 +127,8 @@ void vc_sched_del(struct vc_sched *s);     /* deletes the sequences that it stil
  * the prompt alone. Sequences for which this is false may be added all the same, but wait at the head of the queue for
  * ever, from the start or once they outgrow the pool. */
 bool vc_sched_fits(const struct vc_sched *s, uint32_t num_prompt, uint32_t max_tokens);
+/* The same for a prompt without outputs (VC_SEQ_NO_OUTPUT). */
+bool vc_sched_fits_prompt(const struct vc_sched *s, uint32_t num_prompt);
 
 /* Copies params and queues a sequence. It belongs to the scheduler until it is finished, then to the caller.
  * VC_E_INVALID: no prompt or a negative token; VC_E_TOO_LONG: prompt over max_model_len; VC_E_NOMEM. */

@@ -20,6 +20,7 @@ static size_t carve(size_t *at, size_t n) {
 
 static vc_status check(const struct vc_seq_params *p, uint32_t max_model_len, vc_err *err) {
     if (p->num_prompt == 0) return vc_fail(err, VC_E_INVALID, "prompt: empty, expected at least one token");
+    if (p->flags & VC_SEQ_NO_OUTPUT) max_model_len++;                     /* no room for an output is needed */
     if (p->num_prompt >= max_model_len)
         return vc_fail(err, VC_E_TOO_LONG,
                        "prompt: %u tokens, but max_model_len is %u and at least one token must be generated",
@@ -34,7 +35,7 @@ vc_status vc_seq_new(struct vc_seq **out, const struct vc_seq_params *p, const s
                      uint32_t num_groups, vc_err *err) {
     *out = NULL;
     VC_TRY(check(p, c->max_model_len, err));
-    uint32_t room = c->max_model_len - p->num_prompt;
+    uint32_t room = p->flags & VC_SEQ_NO_OUTPUT ? 0 : c->max_model_len - p->num_prompt;
     uint32_t outputs = p->max_tokens && p->max_tokens < room ? p->max_tokens : room;
     uint32_t cap = p->num_prompt + outputs, blocks = (uint32_t)vc_div_up(cap, c->block_size);
     size_t salt_len = p->cache_salt ? strlen(p->cache_salt) + 1 : 0;

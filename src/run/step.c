@@ -16,7 +16,7 @@ static void add_outputs(struct vc_engine *e, uint32_t item, uint32_t row0) {
     for (uint32_t i = 0; i < it->num_tokens; i++) {
         uint32_t pos = it->num_computed + i;
         bool samples = it->samples && i + 1 == it->num_tokens, prompt = q->prompt_logprobs && !q->prompt_sent && pos + 1 < it->seq->num_prompt;
-        if (!samples && !prompt && !q->all_logits) continue;
+        if (q->pooled ? !vc_pool_wants(e, it, pos) : !samples && !prompt && !q->all_logits) continue;
         e->out_rows[e->num_outs] = (int32_t)(row0 + i);
         e->outs[e->num_outs++] = (struct out_row){ item, pos, samples, prompt };
     }
@@ -57,8 +57,7 @@ static void make_batch(struct vc_engine *e) {
 
 /* ---- rows of logits ---- */
 
-/* Row r of the logits stream as f32: in place where it is, else widened into the thread's row. */
-static float *row_f32(struct vc_engine *e, uint32_t r, uint32_t thread) {
+float *vc_engine_row(struct vc_engine *e, uint32_t r, uint32_t thread) {
     struct vc_view v = vc_net_logits(e->net, e->head_count);
     char *p = (char *)v.data + (size_t)r * v.stride;
     if (v.dtype == VC_F32) return (float *)(void *)p;
@@ -70,7 +69,7 @@ static float *row_f32(struct vc_engine *e, uint32_t r, uint32_t thread) {
 
 /* The only row of the step wants its greatest logit and nothing else. Shapes no result: the head computes the same greatest. */
 static bool max_is_enough(struct vc_engine *e) {
-    if (e->num_outs != 1 || e->tap || !vc_prog_finds_max(e->net->prog)) return false;
+    if (e->num_outs != 1 || e->tap || e->net->pooler.on || !vc_prog_finds_max(e->net->prog)) return false;
     const struct out_row *o = &e->outs[0];
     const struct vc_engine_seq *q = e->step->items[o->item].seq->user;
     if (!o->samples || o->prompt || q->all_logits || q->constraint || !vc_sample_is_max(q->sampling)) return false;
@@ -91,7 +90,7 @@ static void one_row(struct vc_engine *e, uint32_t r, uint32_t thread) {
     struct vc_seq *s = e->step->items[o->item].seq;
     struct vc_engine_seq *q = s->user;
     if (!o->prompt && !o->samples) return;
-    float *logits = row_f32(e, r, thread);
+    float *logits = vc_engine_row(e, r, thread);
     vc_status st = VC_OK;
     if (e->batch.batch.max_only) {
         e->results[o->item] = (struct vc_sampled){ .token = -1 };
@@ -123,9 +122,10 @@ static void handle_rows(struct vc_engine *e, uint32_t first, uint32_t count) {
         for (uint32_t r = 0; r < count; r++) {
             const struct out_row *o = &e->outs[first + r];
             const struct vc_engine_seq *q = e->step->items[o->item].seq->user;
-            e->tap(e->tap_ctx, q->user, o->pos, row_f32(e, r, 0));
+            e->tap(e->tap_ctx, q->user, o->pos, vc_engine_row(e, r, 0));
         }
-    if (count == 1) one_row(e, 0, 0);
+    if (e->net->pooler.on) vc_pool_rows(e);
+    else if (count == 1) one_row(e, 0, 0);
     else e->net->dev->be->parallel(e->net->dev, e->threads, rows_of_thread, e);
 }
 
@@ -196,6 +196,10 @@ static void report_item(struct vc_engine *e, uint32_t k) {
         q->prompt_sent = true;
     }
     if (s->finish == VC_FINISH_ERROR) ev.error = &q->error;
+    else if (q->pooled && q->pooled->done) {
+        ev.embedding = q->pooled->vector;
+        ev.num_embedding = q->pooled->dimensions;
+    }
     e->event(e->event_ctx, &ev);
 }
 
@@ -230,6 +234,7 @@ static void report(struct vc_engine *e) {
     for (uint32_t k = 0; k < e->step->num_items; k++) {
         struct vc_engine_seq *q = e->step->items[k].seq->user;
         if (e->failed[k]) vc_sched_finish(e->sched, q->seq, VC_FINISH_ERROR);
+        else if (q->pooled && q->pooled->done) vc_sched_finish(e->sched, q->seq, VC_FINISH_STOP);
         else if (e->sampled[k] >= 0) push_token(q, e->sampled[k]);
     }
     vc_sched_update(e->sched, e->sampled);

@@ -33,7 +33,7 @@ static const struct vc_key qwen3_keys[] = {
     VC_KEY("max_window_layers",  NULL, U32,  0, max_window_layers, 0, 0, 1u << 20),
     { .hf = NULL, .gguf = NULL },
 };
-static const char *const qwen3_names[] = { "Qwen3ForCausalLM", NULL };
+static const char *const qwen3_names[] = { "Qwen3ForCausalLM", "Qwen3Model", NULL };
 const struct vc_arch vc_arch_qwen3 = {
     .name = "qwen3", .hf_names = qwen3_names, .gguf_name = "qwen3", .keys = qwen3_keys, .tensors = tensors, .layer = vc_layer_llama,
 };
@@ -50,7 +50,7 @@ static const struct vc_key qwen3_moe_keys[] = {
     VC_KEY("decoder_sparse_step",   NULL, U32,  0, decoder_sparse_step, 1, 1, 1u << 20),
     { .hf = NULL, .gguf = NULL },
 };
-static const char *const qwen3_moe_names[] = { "Qwen3MoeForCausalLM", NULL };
+static const char *const qwen3_moe_names[] = { "Qwen3MoeForCausalLM", "Qwen3MoeModel", NULL };
 const struct vc_arch vc_arch_qwen3_moe = {
     .name = "qwen3moe", .hf_names = qwen3_moe_names, .gguf_name = "qwen3moe", .flags = VC_ARCH_MOE,
     .keys = qwen3_moe_keys, .tensors = tensors, .layer = vc_layer_llama,
