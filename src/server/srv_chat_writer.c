@@ -80,7 +80,7 @@ static const char *reason_of(const struct srv_gen *g, const struct srv_answer *a
 /* Does the output say anything? Markup that a parser holds back gives none. */
 static bool is_silent(const struct srv_gen *g, const vc_output *o) {
     if (o->finished || o->text_len || o->num_tools || (o->reasoning_len && g->include_reasoning)) return false;
-    return (g->tools != SRV_TOOLS_NONE || g->rp.reasoning_parser) && !g->logprobs && !g->return_token_ids;
+    return (g->tools != SRV_TOOLS_NONE || g->rp.reasoning_parser) && !g->logprobs && !g->return_token_ids && !g->rp.sampling.return_margin;
 }
 
 static void one_chunk(struct srv_gen *g, struct srv_part *p, struct srv_answer *a, const vc_output *o, bool last) {
@@ -105,6 +105,7 @@ static void one_chunk(struct srv_gen *g, struct srv_part *p, struct srv_answer *
     vc_buf_adds(b, ",\"token_ids\":");
     if (g->return_token_ids) srv_add_ids(b, o->token_ids, o->num_token_ids);
     else vc_buf_adds(b, "null");
+    srv_add_margins(g, b, o);
     vc_buf_adds(b, "}]");
     if (g->continuous_usage) srv_add_usage(g, b, p->num_ids, a->num_tokens, p->num_cached);
     if (last && !g->include_usage) vc_buf_printf(b, ",\"system_fingerprint\":\"%s\"", srv_fingerprint());
@@ -200,6 +201,10 @@ static void choice(struct vc_json_out *w, const struct srv_gen *g, struct srv_pa
     if (g->return_token_ids) srv_jo_ids(w, a->ids, a->num_ids);
     else vc_jo_null(w);
     srv_jo_null(w, "routed_experts");
+    if (g->rp.sampling.return_margin) {
+        vc_jo_key(w, "margins");
+        srv_jo_margins(w, a->margins, a->num_margins);
+    }
     vc_jo_end_obj(w);
 }
 

@@ -10,18 +10,25 @@
 
 #include "server/srv_gen.h"
 
-enum kind { NUM, INT, BOOL, STR, INTS, STRS, LIST, OBJ, ANY, REFUSE };
-enum { NULLS = 1, NEEDED = 2 };
-static const struct row { const char *name; unsigned where; enum kind kind; unsigned flags; int64_t min, max; } rows[SRV_NUM_FIELDS] = {
-#define SRV_FIELD(id, name, where, kind, flags, min, max) { name, where, kind, flags, min, max },
+enum { NULLS = SRV_NULLS, NEEDED = SRV_NEEDED, LATER = SRV_LATER, ABOVE = SRV_ABOVE };
+enum { SIDE = SRV_WORDS_SIDE, TRUNCATION = SRV_WORDS_TRUNCATION, EFFORT = SRV_WORDS_EFFORT, TIER = SRV_WORDS_TIER, PAYLOAD = SRV_WORDS_PAYLOAD };
+const struct srv_field srv_field_rows[SRV_NUM_FIELDS] = {
+#define SRV_FIELD(id, name, bodies, kind, flags, min, max, text) { name, bodies, SRV_##kind, (unsigned)(flags), min, max, text },
 #include "server/fields.def"
 #undef SRV_FIELD
+};
+const char *const *const srv_field_words[SRV_NUM_WORDS] = {
+    [SRV_WORDS_SIDE] = (const char *const[]){ "left", "right", NULL },
+    [SRV_WORDS_TRUNCATION] = (const char *const[]){ "auto", "disabled", NULL },
+    [SRV_WORDS_EFFORT] = (const char *const[]){ "none", "minimal", "low", "medium", "high", "xhigh", "max", NULL },
+    [SRV_WORDS_TIER] = (const char *const[]){ "auto", "default", "flex", "scale", "priority", NULL },
+    [SRV_WORDS_PAYLOAD] = (const char *const[]){ "tensors", "none", NULL },
 };
 enum { MAX_FAULTS = 16, SHOWN = 80, MAX_LIST = 1 << 20 };
 
 struct faults { struct vc_buf text; unsigned n; char first[128]; };
 
-const char *srv_field_name(enum srv_field_id id) { return rows[id].name; }
+const char *srv_field_name(enum srv_field_id id) { return srv_field_rows[id].name; }
 
 const char *srv_py_type(const json_t *v, char *dst, size_t cap) {
     char text[SHOWN];
@@ -132,9 +139,30 @@ static bool as_str(const json_t *v, const char **out, const char **type, const c
     return strlen(*out) == json_string_length(v);
 }
 
+/* ---- ranges and words ---- */
+
+static void check_range(const struct srv_field *r, const json_t *v, int64_t x, const char *loc, struct faults *f) {
+    char text[96];
+    if ((r->flags & LATER) || (x >= r->min && x <= r->max)) return;
+    bool low = x < r->min;
+    snprintf(text, sizeof text, "Input should be %s than or equal to %lld", low ? "greater" : "less", (long long)(low ? r->min : r->max));
+    fault(f, loc, low ? "greater_than_equal" : "less_than_equal", v, text);
+}
+
+static void check_word(const struct srv_field *r, const json_t *v, const char *loc, struct faults *f) {
+    const char *const *w = srv_field_words[r->min], *s = json_string_value(v);
+    char text[160] = "Input should be ";
+    for (size_t i = 0; w[i]; i++) {
+        if (!strcmp(w[i], s)) return;
+        size_t n = strlen(text);
+        snprintf(text + n, sizeof text - n, "%s'%s'", !i ? "" : w[i + 1] ? ", " : " or ", w[i]);
+    }
+    fault(f, loc, "literal_error", v, text);
+}
+
 /* ---- lists and the rest ---- */
 
-static void check_ints(const struct row *r, const json_t *v, const char *loc, struct faults *f) {
+static void check_ints(const struct srv_field *r, const json_t *v, const char *loc, struct faults *f) {
     char at[128];
     const char *type, *msg;
     int64_t x = 0;
@@ -144,8 +172,8 @@ static void check_ints(const struct row *r, const json_t *v, const char *loc, st
         if (!json_is_integer(e)) {
             if (!as_int(e, &x, &type, &msg)) fault(f, at, type, e, msg);
             else fault(f, at, "int_type", e, "Input should be a valid integer");
-        } else if (json_integer_value(e) < r->min) {
-            fault(f, at, "greater_than_equal", e, r->min ? "Input is below the least value" : "Input should be greater than or equal to 0");
+        } else {
+            check_range(r, e, json_integer_value(e), at, f);
         }
         if (f->n >= MAX_FAULTS) return;
     }
@@ -179,41 +207,41 @@ static bool asks_for_nothing(const json_t *v) {
     }
 }
 
-static void read_one(const struct row *r, json_t *v, struct srv_value *out, struct faults *f) {
+static void read_one(const struct srv_field *r, json_t *v, struct srv_value *out, struct faults *f) {
     char loc[96];
     const char *type = "", *msg = "";
     bool ok = true;
     snprintf(loc, sizeof loc, "body.%s", r->name);
     switch (r->kind) {
-        case NUM: ok = as_num(v, &out->f, &type, &msg); break;
-        case INT:
+        case SRV_NUM: ok = as_num(v, &out->f, &type, &msg); break;
+        case SRV_INT:
             ok = as_int(v, &out->i, &type, &msg);
-            if (ok && out->i < r->min) {
-                char text[96];
-                snprintf(text, sizeof text, "Input should be greater than or equal to %lld", (long long)r->min);
-                fault(f, loc, "greater_than_equal", v, text);
-            }
+            if (ok) check_range(r, v, out->i, loc, f);
             break;
-        case BOOL: ok = as_bool(v, &out->b, &type, &msg); break;
-        case STR: ok = as_str(v, &out->s, &type, &msg); break;
-        case INTS:
+        case SRV_BOOL: ok = as_bool(v, &out->b, &type, &msg); break;
+        case SRV_STR: ok = as_str(v, &out->s, &type, &msg); break;
+        case SRV_WORD:
+            ok = as_str(v, &out->s, &type, &msg);
+            if (ok) check_word(r, v, loc, f);
+            break;
+        case SRV_INTS:
             ok = json_is_array(v);
             type = "list_type";
             msg = "Input should be a valid list";
             if (ok) check_ints(r, v, loc, f);
             break;
-        case STRS: check_strs(v, loc, f); break;
-        case LIST:
+        case SRV_STRS: check_strs(v, loc, f); break;
+        case SRV_LIST:
             ok = json_is_array(v);
             type = "list_type";
             msg = "Input should be a valid list";
             break;
-        case OBJ:
+        case SRV_OBJ:
             ok = json_is_object(v);
             type = "dict_type";
             msg = "Input should be a valid dictionary";
             break;
-        case ANY: case REFUSE: break;
+        case SRV_ANY: case SRV_REFUSE: break;
     }
     out->json = v;
     out->given = ok;
@@ -222,7 +250,7 @@ static void read_one(const struct row *r, json_t *v, struct srv_value *out, stru
 
 static size_t find_row(const char *name, unsigned where) {
     for (size_t i = 0; i < SRV_NUM_FIELDS; i++)
-        if ((rows[i].where & where) && !strcmp(rows[i].name, name)) return i;
+        if ((srv_field_rows[i].bodies & where) && !strcmp(srv_field_rows[i].name, name)) return i;
     return SRV_NUM_FIELDS;
 }
 
@@ -254,8 +282,8 @@ bool srv_fields_read(struct srv_call *c, enum srv_body_kind where, const json_t 
     char loc[96];
     log_unknown(where, root);
     for (size_t i = 0; i < SRV_NUM_FIELDS; i++) {
-        const struct row *r = &rows[i];
-        if (!(r->where & where)) continue;
+        const struct srv_field *r = &srv_field_rows[i];
+        if (!(r->bodies & where)) continue;
         json_t *v = json_object_get(root, r->name);
         if (!v || (json_is_null(v) && (r->flags & NULLS))) {
             snprintf(loc, sizeof loc, "body.%s", r->name);
@@ -267,9 +295,18 @@ bool srv_fields_read(struct srv_call *c, enum srv_body_kind where, const json_t 
     bool ok = answer_faults(c, &f);
     vc_buf_free(&f.text);
     for (size_t i = 0; ok && i < SRV_NUM_FIELDS; i++) {
-        if (rows[i].kind != REFUSE || !out->v[i].given || asks_for_nothing(out->v[i].json)) continue;
-        srv_error(c, 400, NULL, rows[i].name, "%s is not supported by this server. (parameter=%s)", rows[i].name, rows[i].name);
+        if (srv_field_rows[i].kind != SRV_REFUSE || !out->v[i].given || asks_for_nothing(out->v[i].json)) continue;
+        srv_error(c, 400, NULL, srv_field_rows[i].name, "%s is not supported by this server: %s. (parameter=%s)", srv_field_rows[i].name,
+                  srv_field_rows[i].text, srv_field_rows[i].name);
         ok = false;
     }
+    return ok;
+}
+
+bool srv_fields_check(struct srv_call *c, enum srv_body_kind where, const json_t *root) {
+    struct srv_fields *f = calloc(1, sizeof *f);
+    bool ok = f && srv_fields_read(c, where, root, f);
+    if (!f) srv_error(c, 503, NULL, NULL, "out of memory");
+    free(f);
     return ok;
 }

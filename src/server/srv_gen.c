@@ -61,6 +61,8 @@ static void answer_free(struct srv_answer *a) {
     vc_buf_free(&a->reasoning);
     free(a->ids);
     free(a->logprobs);
+    free(a->margins);
+    srv_held_free(a->held);
     free(a->stop_string);
     srv_calls_free(&a->calls);
     for (uint32_t i = 0; i < a->num_tools; i++) {
@@ -162,6 +164,13 @@ bool srv_gen_parts(struct srv_gen *g, uint32_t n) {
     return true;
 }
 
+/* Room for a prompt in front of the answer that is asked for, or of one token. */
+static size_t longest_prompt(const struct srv_gen *g, uint32_t len) {
+    const struct srv_value *most = &g->f.v[SRV_F_MAX_TOKENS];
+    int64_t answer = most->given && most->i > 1 ? most->i : 1;
+    return answer < len ? len - (size_t)answer : len;
+}
+
 /* Keeps the last (or first) k ids. */
 static bool truncate_ids(struct srv_gen *g, struct srv_part *p) {
     const struct srv_value *v = &g->f.v[SRV_F_TRUNCATE_PROMPT_TOKENS], *side = &g->f.v[SRV_F_TRUNCATION_SIDE];
@@ -177,7 +186,7 @@ static bool truncate_ids(struct srv_gen *g, struct srv_part *p) {
         srv_error(g->call, 400, NULL, "truncation_side", "truncation_side must be 'left' or 'right'. (parameter=truncation_side)");
         return false;
     }
-    size_t keep = v->i < 0 ? len : (size_t)v->i;
+    size_t keep = v->i < 0 ? longest_prompt(g, len) : (size_t)v->i;
     if (p->num_ids <= keep) return true;
     if (!side->given || side->s[0] == 'l') memmove(p->ids, p->ids + (p->num_ids - keep), keep * sizeof *p->ids);
     p->num_ids = keep;
@@ -241,6 +250,7 @@ static bool make_answers(struct srv_gen *g) {
         if (!p->answers) return false;
         for (uint32_t k = 0; k < g->rp.sampling.n; k++) {
             p->answers[k].stop_token = -1;
+            p->answers[k].index = k;
             srv_calls_init(&p->answers[k].calls, g->tools == SRV_TOOLS_NAMED);
         }
     }

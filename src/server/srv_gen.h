@@ -6,24 +6,8 @@
 #define VC_SERVER_SRV_GEN_H
 
 #include "server/srv_calls.h"
+#include "server/srv_fields.h"
 #include "server/srv_int.h"
-
-/* ---- fields of bodies ---- */
-enum srv_body_kind { SRV_BODY_TEXT = 1, SRV_BODY_CHAT = 2, SRV_BODY_TOK_TEXT = 4, SRV_BODY_TOK_CHAT = 8, SRV_BODY_DETOK = 16 };
-enum srv_field_id {
-#define SRV_FIELD(id, name, where, kind, flags, min, max) SRV_F_##id,
-#include "server/fields.def"
-#undef SRV_FIELD
-    SRV_NUM_FIELDS
-};
-/* Values as read; json borrows from the tree. A field without a value keeps its caller's default and given is false. */
-struct srv_value { bool given; int64_t i; double f; bool b; const char *s; json_t *json; };
-struct srv_fields { struct srv_value v[SRV_NUM_FIELDS]; };
-/* Reads what is there for `where`; false: a 400 that names all faults was answered. Fields that the table does not know are
- * listed in a debug line. */
-bool srv_fields_read(struct srv_call *c, enum srv_body_kind where, const json_t *root, struct srv_fields *f);
-const char *srv_field_name(enum srv_field_id id);
-const char *srv_py_type(const json_t *v, char *dst, size_t cap);       /* input of a value as vLLM's validation errors show it */
 
 /* ---- answers ---- */
 struct srv_tool { char id[48]; char *name; struct vc_buf arguments; };
@@ -31,6 +15,9 @@ struct srv_answer {
     struct vc_buf text, reasoning;
     int32_t *ids; size_t num_ids, cap_ids; /* owned, as all arrays here */
     vc_logprob *logprobs; size_t num_logprobs, cap_logprobs; uint32_t per_token;
+    float *margins; size_t num_margins, cap_margins;
+    struct srv_held *held;                 /* with stream_interval: what no event has sent yet */
+    uint32_t index;                        /* of the choice in the engine */
     struct srv_tool *tools; uint32_t num_tools;
     struct srv_calls calls;                /* forced tool calls */
     const char *finish_reason;             /* of the engine, static; NULL while it runs */
@@ -86,7 +73,10 @@ struct srv_gen {
     int64_t created;
     struct srv_part *parts; uint32_t num_parts;
     bool stream, echo, echo_only, include_usage, continuous_usage, return_token_ids, tokens_as_ids, logprobs, include_reasoning, return_text;
+    bool all_logprobs;                     /* of the ids that were given */
     int32_t top_logprobs;
+    uint32_t num_shown;                    /* answers per prompt: n; the engine makes best_of */
+    uint64_t interval;                     /* tokens per event of a stream */
     const char *role;
     enum srv_tool_mode tools; const char *tool_name; char *tools_text, *constraint_text;
     const char *echo_message;              /* chat with echo: content of the last message */
@@ -123,6 +113,12 @@ void srv_gen_output(struct srv_part *p, const vc_output *o);
 /* Front job: writes the whole answer. */
 void srv_gen_finish(struct srv_call *c);
 
+/* Room for n more of `size` bytes; false: no memory. */
+bool srv_grow(void **v, size_t used, size_t *cap, size_t n, size_t size);
+/* interval.c: the output to send for `o`, itself or put together in *joined; NULL: not yet. */
+const vc_output *srv_hold(struct srv_gen *g, struct srv_answer *a, const vc_output *o, vc_output *joined);
+void srv_held_free(struct srv_held *h);    /* NULL is allowed */
+
 /* ---- pieces of answers ---- */
 const char *srv_fingerprint(void);
 void srv_random_hex(char *dst, size_t bytes);      /* 2 * bytes digits and a NUL */
@@ -134,6 +130,9 @@ void srv_jo_ids(struct vc_json_out *w, const int32_t *ids, size_t n);
 /* What the completion and chat streams share: members of a chunk, the last events, an error as the last event. */
 void srv_add_usage(struct srv_gen *g, struct vc_buf *b, uint64_t prompt, uint64_t completion, uint64_t cached);
 void srv_add_ids(struct vc_buf *b, const int32_t *ids, size_t n);
+void srv_jo_margins(struct vc_json_out *w, const float *v, size_t n);      /* an array; infinity is null */
+/* ,"margins":[…] of an output, if the request asks for them */
+void srv_add_margins(const struct srv_gen *g, struct vc_buf *b, const vc_output *o);
 void srv_stream_end(struct srv_gen *g);
 void srv_stream_fail(struct srv_gen *g, const vc_err *err);
 void srv_jo_null(struct vc_json_out *w, const char *key);

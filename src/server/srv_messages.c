@@ -6,11 +6,6 @@
 
 #include "server/srv_chat.h"
 
-static bool missing(struct srv_call *c, const char *field) {
-    srv_error(c, 400, NULL, field, "1 validation error:\n  {'type': 'missing', 'loc': 'body.%s', 'msg': 'Field required'}", field);
-    return false;
-}
-
 static bool is_type(const json_t *block, const char *type) {
     const char *t = json_string_value(json_object_get(block, "type"));
     return t && !strcmp(t, type);
@@ -108,11 +103,14 @@ static void convert_config(json_t *out, const json_t *root) {
 
 /* The body of /v1/chat/completions that asks for the same; a new reference. */
 static json_t *convert(const json_t *root) {
-    static const char *const same[] = { "model", "max_tokens", "temperature", "top_p", "top_k", "stream", "cache_salt", "watermarking", "kv_transfer_params",
-                                        "ec_transfer_params", "vllm_xargs", "mm_payload", "return_mm_kwargs" };
-    json_t *out = json_object();
-    for (size_t i = 0; i < VC_ARRAY_LEN(same); i++)
-        if (json_object_get(root, same[i])) json_object_set(out, same[i], json_object_get(root, same[i]));
+    json_t *out = json_object(), *v;
+    for (size_t i = 0; i < SRV_NUM_FIELDS; i++) {          /* what both bodies have; tools differ in form */
+        const struct srv_field *f = &srv_field_rows[i];
+        bool both = (f->bodies & SRV_BODY_MESSAGES) && (f->bodies & SRV_BODY_CHAT) && f->kind != SRV_REFUSE && i != SRV_F_TOOLS;
+        if (both && (v = json_object_get(root, f->name))) json_object_set(out, f->name, v);
+    }
+    if ((v = json_object_get(root, "model"))) json_object_set(out, "model", v);
+    if ((v = json_object_get(root, "max_tokens"))) json_object_set(out, "max_tokens", v);
     json_object_set_new(out, "messages", convert_messages(root));
     if (json_object_get(root, "stop_sequences")) json_object_set(out, "stop", json_object_get(root, "stop_sequences"));
     const json_t *tools = json_object_get(root, "tools");
@@ -122,17 +120,11 @@ static json_t *convert(const json_t *root) {
     return out;
 }
 
-static bool checked(struct srv_call *c, const json_t *root, bool count) {
-    if (!json_object_get(root, "model")) return missing(c, "model");
-    if (!json_is_array(json_object_get(root, "messages"))) return missing(c, "messages");
-    return count || json_object_get(root, "max_tokens") || missing(c, "max_tokens");
-}
-
 void srv_post_messages(struct srv_call *c) {
     json_t *root;
     struct srv_gen *g;
     if (!srv_body(c, &root)) return;
-    if (checked(c, root, false) && (g = srv_gen_new(c, &srv_messages_writer))) {
+    if (srv_fields_check(c, SRV_BODY_MESSAGES, root) && (g = srv_gen_new(c, &srv_messages_writer))) {
         g->root = convert(root);
         if (srv_fields_read(c, SRV_BODY_CHAT, g->root, &g->f) && srv_gen_common(g, SRV_BODY_CHAT)) (void)srv_chat_submit(g);
     }
@@ -165,7 +157,7 @@ static void count(struct srv_call *c, const json_t *body) {
 void srv_post_count_tokens(struct srv_call *c) {
     json_t *root;
     if (!srv_body(c, &root)) return;
-    if (checked(c, root, true)) {
+    if (srv_fields_check(c, SRV_BODY_COUNT, root)) {
         json_t *body = convert(root);
         count(c, body);
         json_decref(body);

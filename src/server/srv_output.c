@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * srv_output.c: the pump's work: an output of the engine into the answer it belongs to, and into the stream of its call.
  * A stream whose client does not read is ended at STREAM_MOST bytes. */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,7 +11,7 @@
 
 enum { STREAM_MOST = 8 << 20 };
 
-static bool grow(void **v, size_t used, size_t *cap, size_t n, size_t size) {
+bool srv_grow(void **v, size_t used, size_t *cap, size_t n, size_t size) {
     if (used + n <= *cap) return true;
     size_t want = VC_MAX(used + n, 2 * *cap + 16);
     void *p = realloc(*v, want * size);
@@ -22,7 +23,7 @@ static bool grow(void **v, size_t used, size_t *cap, size_t n, size_t size) {
 
 static bool keep_ids(struct srv_answer *a, const vc_output *o) {
     void *v = a->ids;
-    bool ok = grow(&v, a->num_ids, &a->cap_ids, o->num_token_ids, sizeof *a->ids);
+    bool ok = srv_grow(&v, a->num_ids, &a->cap_ids, o->num_token_ids, sizeof *a->ids);
     a->ids = v;
     if (!ok) return false;
     if (o->num_token_ids) memcpy(a->ids + a->num_ids, o->token_ids, o->num_token_ids * sizeof *a->ids);
@@ -30,11 +31,21 @@ static bool keep_ids(struct srv_answer *a, const vc_output *o) {
     return true;
 }
 
+static bool keep_margins(struct srv_answer *a, const vc_output *o) {
+    size_t n = o->margins ? o->num_token_ids : 0;
+    void *v = a->margins;
+    bool ok = srv_grow(&v, a->num_margins, &a->cap_margins, n, sizeof *a->margins);
+    a->margins = v;
+    if (ok && n) memcpy(a->margins + a->num_margins, o->margins, n * sizeof *a->margins);
+    if (ok) a->num_margins += n;
+    return ok;
+}
+
 static bool keep_logprobs(struct srv_answer *a, const vc_output *o) {
     size_t n = (size_t)o->num_logprobs * o->num_token_ids;
     if (!n) return true;
     void *v = a->logprobs;
-    bool ok = grow(&v, a->num_logprobs, &a->cap_logprobs, n, sizeof *a->logprobs);
+    bool ok = srv_grow(&v, a->num_logprobs, &a->cap_logprobs, n, sizeof *a->logprobs);
     a->logprobs = v;
     if (!ok) return false;
     memcpy(a->logprobs + a->num_logprobs, o->logprobs, n * sizeof *a->logprobs);
@@ -83,7 +94,7 @@ static bool keep_tools(struct srv_answer *a, const vc_output *o) {
 static void collect(struct srv_gen *g, struct srv_part *p, struct srv_answer *a, const vc_output *o) {
     bool ok = keep_tools(a, o) && keep_prompt_logprobs(p, o);
     if (!g->stream || g->writer->keep) {
-        ok = ok && keep_ids(a, o) && keep_logprobs(a, o);
+        ok = ok && keep_ids(a, o) && keep_logprobs(a, o) && keep_margins(a, o);
         vc_buf_add(&a->text, o->text, o->text_len);
         if (o->reasoning_len) vc_buf_add(&a->reasoning, o->reasoning, o->reasoning_len);
         ok = ok && !a->text.failed && !a->reasoning.failed;
@@ -146,7 +157,7 @@ void srv_gen_output(struct srv_part *p, const vc_output *output) {
     struct srv_call *c = p->call;
     struct srv_gen *g = c->gen;
     struct srv_answer *a = &p->answers[output->index];
-    vc_output copy;
+    vc_output copy, joined;
     const vc_output *o = forced_calls(g, a, output, &copy);
     bool failed = o->finished && o->error.status != VC_OK && o->finish_reason && !strcmp(o->finish_reason, "error"), end = o->request_finished;
     srv_metrics_output(c->model->metrics, g, p, a, o);
@@ -157,8 +168,9 @@ void srv_gen_output(struct srv_part *p, const vc_output *output) {
             g->begun = true;
             srv_stream_begin(c);
         }
+        const vc_output *send = g->interval > 1 ? srv_hold(g, a, o, &joined) : o;
         pthread_mutex_lock(&c->lock);
-        stream_chunk(g, p, a, o);
+        if (send) stream_chunk(g, p, a, send);
         bool over = c->gone;
         srv_wake_locked(c);
         pthread_mutex_unlock(&c->lock);
@@ -166,6 +178,19 @@ void srv_gen_output(struct srv_part *p, const vc_output *output) {
     }
     if (o->finished) p->open_answers--;
     if (end) end_part(g, p);
+}
+
+static double mean_logprob(const struct srv_answer *a) {
+    double sum = 0;
+    size_t n = a->per_token ? a->num_logprobs / a->per_token : 0;
+    for (size_t t = 0; t < n; t++) sum += (double)a->logprobs[t * a->per_token].logprob;
+    return n ? sum / (double)n : -INFINITY;
+}
+
+static int by_logprob(const void *a, const void *b) {
+    const struct srv_answer *x = a, *y = b;
+    double p = mean_logprob(x), q = mean_logprob(y);
+    return p != q ? (p > q ? -1 : 1) : x->index < y->index ? -1 : 1;
 }
 
 void srv_gen_finish(struct srv_call *c) {
@@ -181,6 +206,8 @@ void srv_gen_finish(struct srv_call *c) {
                 srv_error(c, 503, NULL, NULL, "out of memory while the answer was collected");
                 return;
             }
+    for (uint32_t i = 0; g->num_shown < g->rp.sampling.n && i < g->num_parts; i++)         /* best_of: the best come first */
+        qsort(g->parts[i].answers, g->rp.sampling.n, sizeof g->parts[i].answers[0], by_logprob);
     g->writer->whole(g, &b);
     srv_reply_json(c, 200, &b);
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * srv_pieces.c: parts of answers that several APIs share: usage, log-probabilities, ids. */
+#include <float.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -220,7 +221,7 @@ void srv_jo_chat_logprobs(struct vc_json_out *w, const struct srv_gen *g, const 
         vc_jo_key(w, "top_logprobs");
         vc_jo_begin_arr(w);
         int32_t shown = 0;
-        for (uint32_t k = 0; k < per && shown < g->top_logprobs; k++) {
+        for (uint32_t k = 0; k < per && (g->all_logprobs || shown < g->top_logprobs); k++) {
             if (repeated(v, k)) continue;
             vc_jo_begin_obj(w);
             chat_token(w, g, &v[k], &text);
@@ -248,6 +249,23 @@ void srv_add_ids(struct vc_buf *b, const int32_t *ids, size_t n) {
     struct vc_json_out w;
     vc_jo_init(&w, b, VC_JSON_COMPACT);
     srv_jo_ids(&w, ids, n);
+}
+
+void srv_jo_margins(struct vc_json_out *w, const float *v, size_t n) {
+    vc_jo_begin_arr(w);
+    for (size_t i = 0; i < n; i++) {
+        if (v[i] <= FLT_MAX) vc_jo_f32(w, v[i]);
+        else vc_jo_null(w);
+    }
+    vc_jo_end_arr(w);
+}
+
+void srv_add_margins(const struct srv_gen *g, struct vc_buf *b, const vc_output *o) {
+    struct vc_json_out w;
+    if (!g->rp.sampling.return_margin) return;
+    vc_buf_adds(b, ",\"margins\":");
+    vc_jo_init(&w, b, VC_JSON_COMPACT);
+    srv_jo_margins(&w, o->margins, o->margins ? o->num_token_ids : 0);
 }
 
 void srv_stream_end(struct srv_gen *g) {

@@ -101,38 +101,35 @@ static bool convert_text(struct srv_call *c, json_t *out, const json_t *root) {
     return json_object_set_new(out, "response_format", json_pack("{s:s, s:{s:s, s:O*}}", "type", "json_schema", "json_schema", "name", "output", "schema", json_object_get(format, "schema"))) == 0;
 }
 
-/* Fields of other servers' features: refused unless they ask for nothing. */
-static bool supported(struct srv_call *c, const json_t *root) {
-    static const char *const no[] = { "background", "prompt", "previous_input_messages", "enable_response_messages" };
-    for (size_t i = 0; i < VC_ARRAY_LEN(no); i++) {
-        const json_t *v = json_object_get(root, no[i]);
-        if (v && !json_is_null(v) && !json_is_false(v)) return refuse(c, no[i], "This field is not supported by this server.");
-    }
-    return true;
+static bool includes(const json_t *root, const char *part) {
+    const json_t *list = json_object_get(root, "include");
+    if (json_is_string(list)) return !strcmp(json_string_value(list), part);
+    for (size_t i = 0; i < json_array_size(list); i++)
+        if (!strcmp(json_string_value(json_array_get(list, i)), part)) return true;
+    return false;
 }
 
 /* The body of /v1/chat/completions that asks for the same; NULL: an error was answered. */
 static json_t *convert(struct srv_call *c, const json_t *root) {
-    static const char *const same[] = { "model", "temperature", "top_p", "top_k", "min_p", "stream", "logit_bias", "parallel_tool_calls", "user", "skip_special_tokens",
-                                        "include_stop_str_in_output", "presence_penalty", "frequency_penalty", "repetition_penalty", "seed", "stop", "stop_token_ids",
-                                        "ignore_eos", "priority", "cache_salt", "request_id", "structured_outputs", "chat_template_kwargs", "include_reasoning", "watermarking",
-                                        "vllm_xargs", "kv_transfer_params", "ec_transfer_params", "media_io_kwargs", "mm_processor_kwargs" };
-    if (!supported(c, root)) return NULL;
+    json_t *v;
     json_t *messages = convert_input(c, root), *out = json_object();
     if (!messages) {
         json_decref(out);
         return NULL;
     }
-    for (size_t i = 0; i < VC_ARRAY_LEN(same); i++)
-        if (json_object_get(root, same[i])) json_object_set(out, same[i], json_object_get(root, same[i]));
+    for (size_t i = 0; i < SRV_NUM_FIELDS; i++) {          /* what both bodies have; these differ in form */
+        const struct srv_field *f = &srv_field_rows[i];
+        bool both = (f->bodies & SRV_BODY_RESPONSES) && (f->bodies & SRV_BODY_CHAT) && f->kind != SRV_REFUSE;
+        if (i == SRV_F_TOOLS || i == SRV_F_TOOL_CHOICE || i == SRV_F_TOP_LOGPROBS) continue;
+        if (both && (v = json_object_get(root, f->name))) json_object_set(out, f->name, v);
+    }
     json_object_set_new(out, "messages", messages);
     if (json_object_get(root, "max_output_tokens")) json_object_set(out, "max_tokens", json_object_get(root, "max_output_tokens"));
     json_t *effort = json_object_get(json_object_get(root, "reasoning"), "effort"), *top = json_object_get(root, "top_logprobs");
     if (json_is_string(effort)) json_object_set(out, "reasoning_effort", effort);
-    if (json_integer_value(top) > 0) {
-        json_object_set_new(out, "logprobs", json_true());
-        json_object_set(out, "top_logprobs", top);
-    }
+    if (json_integer_value(top) > 0 || includes(root, "message.output_text.logprobs")) json_object_set_new(out, "logprobs", json_true());
+    if (top) json_object_set(out, "top_logprobs", top);
+    if (json_is_string(v = json_object_get(root, "truncation")) && !strcmp(json_string_value(v), "auto")) json_object_set_new(out, "truncate_prompt_tokens", json_integer(-1));
     if (convert_tools(c, out, root) && convert_text(c, out, root)) return out;
     json_decref(out);
     return NULL;
@@ -142,13 +139,7 @@ void srv_post_responses(struct srv_call *c) {
     json_t *root;
     struct srv_gen *g;
     if (!srv_body(c, &root)) return;
-    if (!json_object_get(root, "input")) {
-        srv_error(c, 400, "Bad Request", "body.input", "1 validation error:\n  {'type': 'missing', 'loc': 'body.input', 'msg': 'Field required', 'input': '<dict of %zu items>'}",
-                  json_object_size(root));
-        json_decref(root);
-        return;
-    }
-    json_t *body = convert(c, root);
+    json_t *body = srv_fields_check(c, SRV_BODY_RESPONSES, root) ? convert(c, root) : NULL;
     if (body && (g = srv_gen_new(c, &srv_responses_writer))) {
         g->root = body;
         g->request = root;

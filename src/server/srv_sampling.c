@@ -10,7 +10,7 @@
 #include "base/ckd.h"
 #include "server/srv_gen.h"
 
-enum { MAX_N = 1024, MAX_LOGPROBS = 20, MAX_STOPS = 256, MAX_BAD_WORDS = 4096 };
+enum { MAX_N = 1024, MAX_LOGPROBS = 20, MAX_STOPS = 256, MAX_BAD_WORDS = 4096, MAX_LOGPROB_IDS = 128, MAX_PATTERN = 4096 };
 
 /* A number as Python prints it: 1.0, -0.5, 1e+20. */
 static const char *py_float(double v, char *dst, size_t cap) {
@@ -26,17 +26,16 @@ static bool refuse(struct srv_gen *g, const char *param, const char *text) {
     return false;
 }
 
-/* One row per number: where it goes, its range, what vLLM says outside of it. */
-enum bound { NONE, CLOSED, OPEN };
-static const struct num { enum srv_field_id id; size_t at; double low, high; enum bound at_low; const char *sentence; bool has_param; } nums[] = {
+/* One row per number: where it goes, and what vLLM says outside of its range (fields.def); `above` beyond the greatest value, where
+ * that is another sentence. */
+static const struct num { enum srv_field_id id; size_t at; const char *sentence, *above; bool has_param; } nums[] = {
 #define AT(field) offsetof(vc_sampling_params, field)
-    { SRV_F_PRESENCE_PENALTY, AT(presence_penalty), -2, 2, CLOSED, "presence_penalty must be in [-2, 2], got %s.", false },
-    { SRV_F_FREQUENCY_PENALTY, AT(frequency_penalty), -2, 2, CLOSED, "frequency_penalty must be in [-2, 2], got %s.", false },
-    { SRV_F_REPETITION_PENALTY, AT(repetition_penalty), 0, INFINITY, OPEN, "repetition_penalty must be greater than zero, got %s.", false },
-    { SRV_F_TEMPERATURE, AT(temperature), 0, INFINITY, CLOSED, "temperature must be non-negative, got %s.", true },
-    { SRV_F_TEMPERATURE, AT(temperature), 0, 2, CLOSED, "temperature must be in [0, 2], got %s.", true },
-    { SRV_F_TOP_P, AT(top_p), 0, 1, OPEN, "top_p must be in (0, 1], got %s.", true },
-    { SRV_F_MIN_P, AT(min_p), 0, 1, CLOSED, "min_p must be in [0, 1], got %s.", false },
+    { SRV_F_PRESENCE_PENALTY, AT(presence_penalty), "presence_penalty must be in [-2, 2], got %s.", NULL, false },
+    { SRV_F_FREQUENCY_PENALTY, AT(frequency_penalty), "frequency_penalty must be in [-2, 2], got %s.", NULL, false },
+    { SRV_F_REPETITION_PENALTY, AT(repetition_penalty), "repetition_penalty must be greater than zero, got %s.", NULL, false },
+    { SRV_F_TEMPERATURE, AT(temperature), "temperature must be non-negative, got %s.", "temperature must be in [0, 2], got %s.", true },
+    { SRV_F_TOP_P, AT(top_p), "top_p must be in (0, 1], got %s.", NULL, true },
+    { SRV_F_MIN_P, AT(min_p), "min_p must be in [0, 1], got %s.", NULL, false },
 #undef AT
 };
 
@@ -44,14 +43,14 @@ static bool read_nums(struct srv_gen *g) {
     for (size_t i = 0; i < VC_ARRAY_LEN(nums); i++) {
         const struct num *n = &nums[i];
         const struct srv_value *v = &g->f.v[n->id];
+        const struct srv_field *row = &srv_field_rows[n->id];
         char shown[40], text[160];
         if (!v->given) continue;
-        bool ok = isfinite(v->f) && (n->at_low == OPEN ? v->f > n->low : v->f >= n->low) && v->f <= n->high;
-        if (!ok) {
-            const char *name = srv_field_name(n->id);
-            char *p = text + snprintf(text, sizeof text, n->sentence, py_float(v->f, shown, sizeof shown));
-            if (n->has_param) snprintf(p, sizeof text - (size_t)(p - text), " (parameter=%s, value=%s)", name, shown);
-            return refuse(g, n->has_param ? name : NULL, text);
+        bool low = (row->flags & SRV_ABOVE) ? v->f > (double)row->min : v->f >= (double)row->min, high = v->f <= (double)row->max;
+        if (!low || !high || !isfinite(v->f)) {
+            char *p = text + snprintf(text, sizeof text, low && n->above ? n->above : n->sentence, py_float(v->f, shown, sizeof shown));
+            if (n->has_param) snprintf(p, sizeof text - (size_t)(p - text), " (parameter=%s, value=%s)", row->name, shown);
+            return refuse(g, n->has_param ? row->name : NULL, text);
         }
         *(float *)(void *)((char *)&g->rp.sampling + n->at) = (float)v->f;
     }
@@ -127,7 +126,22 @@ static bool read_prompt_logprobs(struct srv_gen *g) {
     return true;
 }
 
-static bool read_ints(struct srv_gen *g) {
+/* The n best of best_of answers: all are made, and their mean log-probabilities compared (srv_output.c). */
+static bool read_best_of(struct srv_gen *g, enum srv_body_kind where, int64_t *n) {
+    const struct srv_value *best = &g->f.v[SRV_F_BEST_OF];
+    if (!best->given || best->i == *n) return true;
+    if (where != SRV_BODY_TEXT) return refuse(g, "best_of", "best_of is only supported when it equals n, but in /v1/completions. (parameter=best_of)");
+    if (g->stream) return refuse(g, "best_of", "best_of cannot be used with stream: the best answers are known at the end. (parameter=best_of)");
+    if (best->i < *n || best->i > MAX_N) {
+        srv_error(g->call, 400, NULL, "best_of", "best_of must be in [n, %d], got %lld. (parameter=best_of)", MAX_N, (long long)best->i);
+        return false;
+    }
+    *n = best->i;
+    if (g->rp.sampling.logprobs < 0) g->rp.sampling.logprobs = 0;
+    return true;
+}
+
+static bool read_ints(struct srv_gen *g, enum srv_body_kind where) {
     vc_sampling_params *p = &g->rp.sampling;
     int64_t n = p->n, top_k = p->top_k, min_tokens = 0, priority = 0;
     if (!read_i32(g, SRV_F_N, 1, "n must be at least 1, got %lld.", NULL, &n)) return false;
@@ -135,8 +149,8 @@ static bool read_ints(struct srv_gen *g) {
         srv_error(g->call, 400, NULL, NULL, "n must be at most %d, got %lld.", MAX_N, (long long)n);
         return false;
     }
-    const struct srv_value *best = &g->f.v[SRV_F_BEST_OF];
-    if (best->given && best->i != n) return refuse(g, "best_of", "best_of is only supported when it equals n. (parameter=best_of)");
+    g->num_shown = (uint32_t)n;
+    if (!read_best_of(g, where, &n)) return false;
     if (!read_i32(g, SRV_F_TOP_K, -1, "top_k must be 0 (disable), or at least 1, got %lld.", NULL, &top_k)) return false;
     if (!read_i32(g, SRV_F_MIN_TOKENS, 0, "min_tokens must be greater than or equal to 0, got %lld.", NULL, &min_tokens)) return false;
     if (!read_i32(g, SRV_F_PRIORITY, INT32_MIN, "priority must be at least -2147483648, got %lld.", "priority", &priority)) return false;
@@ -215,6 +229,47 @@ static bool read_allowed(struct srv_gen *g) {
     if (v->given && json_array_size(v->json) == 0)
         return refuse(g, "allowed_token_ids", "allowed_token_ids is not None and empty! (parameter=allowed_token_ids, value=[])");
     return read_ids(g, SRV_F_ALLOWED_TOKEN_IDS, &g->rp.sampling.allowed_token_ids, &g->rp.sampling.num_allowed_token_ids);
+}
+
+/* Log-probabilities of these ids, in place of the best: vLLM's conditions. */
+static bool read_logprob_ids(struct srv_gen *g) {
+    vc_sampling_params *p = &g->rp.sampling;
+    const struct srv_value *v = &g->f.v[SRV_F_LOGPROB_TOKEN_IDS];
+    if (!v->given || json_array_size(v->json) == 0) return true;
+    if (!g->logprobs) return refuse(g, "logprob_token_ids", "when using `logprob_token_ids`, `logprobs` must be set. (parameter=logprob_token_ids)");
+    if (g->echo_only)
+        return refuse(g, "logprob_token_ids", "`logprob_token_ids` is not supported when `echo=True` and `max_tokens=0` because no output tokens are generated. (parameter=logprob_token_ids)");
+    if (json_array_size(v->json) > MAX_LOGPROB_IDS) {
+        srv_error(g->call, 400, NULL, "logprob_token_ids", "logprob_token_ids has %zu entries, the limit is %d. (parameter=logprob_token_ids)",
+                  json_array_size(v->json), MAX_LOGPROB_IDS);
+        return false;
+    }
+    g->all_logprobs = true;
+    return read_ids(g, SRV_F_LOGPROB_TOKEN_IDS, &p->logprob_token_ids, &p->num_logprob_token_ids);
+}
+
+/* {"max_pattern_size", "min_pattern_size", "min_count"} */
+static bool read_repetition(struct srv_gen *g) {
+    vc_sampling_params *p = &g->rp.sampling;
+    const struct srv_value *v = &g->f.v[SRV_F_REPETITION_DETECTION];
+    static const char *const keys[] = { "max_pattern_size", "min_pattern_size", "min_count" };
+    uint32_t *const out[] = { &p->repetition_max_pattern, &p->repetition_min_pattern, &p->repetition_min_count };
+    if (!v->given) return true;
+    for (size_t i = 0; i < VC_ARRAY_LEN(keys); i++) {
+        const json_t *e = json_object_get(v->json, keys[i]);
+        json_int_t x = json_integer_value(e);
+        if (e && (!json_is_integer(e) || x < 0 || x > MAX_PATTERN)) {
+            srv_error(g->call, 400, NULL, "repetition_detection", "repetition_detection.%s must be a whole number from 0 to %d. (parameter=repetition_detection)", keys[i],
+                      MAX_PATTERN);
+            return false;
+        }
+        *out[i] = (uint32_t)x;
+    }
+    if (p->repetition_min_pattern > p->repetition_max_pattern)
+        return refuse(g, "repetition_detection", "max_pattern_size, min_pattern_size must be >=0, with min_pattern_size <= max_pattern_size. Set both to 0 to disable repetitive pattern detection. (parameter=repetition_detection)");
+    if (p->repetition_max_pattern && p->repetition_min_count < 2)
+        return refuse(g, "repetition_detection", "min_count must be >= 2 to detect repetitive patterns in engine output. If you do not wish to detect repetitive patterns, set max_pattern_size to 0. (parameter=repetition_detection)");
+    return true;
 }
 
 static bool bias_key(const char *key, int64_t *id) {
@@ -300,12 +355,14 @@ bool srv_gen_sampling(struct srv_gen *g, enum srv_body_kind where) {
     p->ignore_eos = given_or(g, SRV_F_IGNORE_EOS, false);
     p->skip_special_tokens = given_or(g, SRV_F_SKIP_SPECIAL_TOKENS, true);
     p->include_stop_str_in_output = given_or(g, SRV_F_INCLUDE_STOP_STR_IN_OUTPUT, false);
+    p->return_margin = given_or(g, SRV_F_RETURN_MARGIN, false);
+    g->interval = g->f.v[SRV_F_STREAM_INTERVAL].given && g->stream ? (uint64_t)g->f.v[SRV_F_STREAM_INTERVAL].i : 1;
     if (g->f.v[SRV_F_CACHE_SALT].given) {
         if (!g->f.v[SRV_F_CACHE_SALT].s[0]) return refuse(g, "cache_salt", "Parameter 'cache_salt' must be a non-empty string if provided.");
         g->rp.cache_salt = g->f.v[SRV_F_CACHE_SALT].s;
     }
-    return read_prompt_logprobs(g) && (where == SRV_BODY_TEXT ? read_text_logprobs(g) : read_chat_logprobs(g)) && read_ints(g) && read_nums(g) && read_stop(g)
-           && read_allowed(g) && read_bias(g) && read_bad_words(g);
+    return read_prompt_logprobs(g) && (where == SRV_BODY_TEXT ? read_text_logprobs(g) : read_chat_logprobs(g)) && read_ints(g, where) && read_nums(g) && read_stop(g)
+           && read_logprob_ids(g) && read_repetition(g) && read_allowed(g) && read_bias(g) && read_bad_words(g);
 }
 
 /* Most tokens of an answer: what is asked for, the model's default, and the room behind the longest prompt. */

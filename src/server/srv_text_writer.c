@@ -18,7 +18,7 @@ static void add_prompt_text(const struct srv_gen *g, const struct srv_part *p, s
 }
 
 static uint32_t choice_index(const struct srv_gen *g, const struct srv_part *p, const struct srv_answer *a) {
-    return p->index * g->rp.sampling.n + (uint32_t)(a - p->answers);
+    return p->index * g->num_shown + (uint32_t)(a - p->answers);
 }
 
 static void chunk_text(struct srv_gen *g, struct srv_part *p, struct vc_buf *b, bool first, const vc_output *o) {
@@ -69,6 +69,7 @@ static void chunk(struct srv_gen *g, struct srv_part *p, struct srv_answer *a, c
     vc_buf_adds(b, ",\"token_ids\":");
     if (g->return_token_ids) srv_add_ids(b, o->token_ids, o->num_token_ids);
     else vc_buf_adds(b, "null");
+    srv_add_margins(g, b, o);
     vc_buf_adds(b, "}]");
     if (g->continuous_usage) srv_add_usage(g, b, p->num_ids, a->num_tokens, p->num_cached);
     if (o->finished && !g->include_usage) vc_buf_printf(b, ",\"system_fingerprint\":\"%s\"", srv_fingerprint());
@@ -102,6 +103,10 @@ static void choice(struct vc_json_out *w, const struct srv_gen *g, struct srv_pa
     if (g->return_token_ids) srv_jo_ids(w, p->ids, p->num_ids);
     else vc_jo_null(w);
     srv_jo_null(w, "routed_experts");
+    if (g->rp.sampling.return_margin) {
+        vc_jo_key(w, "margins");
+        srv_jo_margins(w, a->margins, a->num_margins);
+    }
     vc_jo_end_obj(w);
 }
 
@@ -121,7 +126,7 @@ static void whole(struct srv_gen *g, struct vc_buf *b) {
     vc_jo_key(&w, "choices");
     vc_jo_begin_arr(&w);
     for (uint32_t i = 0; i < g->num_parts; i++)
-        for (uint32_t k = 0; k < g->rp.sampling.n; k++) choice(&w, g, &g->parts[i], &g->parts[i].answers[k]);
+        for (uint32_t k = 0; k < g->num_shown; k++) choice(&w, g, &g->parts[i], &g->parts[i].answers[k]);
     vc_jo_end_arr(&w);
     srv_jo_null(&w, "service_tier");
     vc_jo_key(&w, "system_fingerprint");
