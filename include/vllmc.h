@@ -64,6 +64,15 @@ typedef struct vc_model_params {
     const char *runner;                  /* "auto", "generate" text, or "pooling": embeddings of prompts */
     const char *convert;                 /* "auto", "none", or "embed": a model that was made to generate pools */
     const char *pooler_config;           /* JSON object: pooling_type "LAST", "CLS" or "MEAN", use_activation, dimensions, max_embed_len */
+    int enable_chunked_prefill;          /* 1; 0: a prompt is computed in one step, max_num_batched_tokens >= max_model_len */
+    uint32_t long_prefill_token_threshold;   /* largest part of a prompt in one step while others are there; 0: none */
+    int reserve_full_isl;                /* 1: a request begins only if its whole prompt fits the free cache */
+    float watermark;                     /* share of the cache kept free when a request begins beside others; 0, below 1 */
+    float memory_utilization;            /* share of the memory for weights, workspace and cache, in (0, 1]; 0: 85 % of what is free for the cache */
+    uint32_t num_kv_blocks;              /* pages of the cache, instead of a size in bytes; 0: none */
+    const char *prefix_caching_hash_algo;    /* "sha256_cbor" (default; "sha256" is the same), "xxhash_cbor" ("xxhash") */
+    int skip_tokenizer_init;             /* 1: no tokenizer, no template: token ids in and out */
+    const char *override_generation_config;  /* JSON object over the model's generation_config.json: temperature, top_p … */
 } vc_model_params;
 
 typedef struct vc_model_info {

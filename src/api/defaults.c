@@ -91,12 +91,37 @@ static void from_gguf(struct vc_model *m, const struct vc_gguf *g) {
     }
 }
 
+/* The caller's own values over the model's; an unknown key is an error, as it would change nothing. */
+static vc_status from_override(struct vc_model *m, const char *text, vc_err *err) {
+    static const char *const keys[] = { "temperature", "top_p", "top_k", "min_p", "repetition_penalty", "max_new_tokens", "eos_token_id" };
+    static const char name[] = "override_generation_config";
+    json_t *root;
+    VC_TRY(vc_json_parse(&root, text, strlen(text), name, err));
+    const char *key;
+    json_t *v;
+    vc_status s = json_is_object(root) ? VC_OK : vc_fail(err, VC_E_INVALID, "%s: is %s, expected an object", name, vc_json_type_name(root));
+    if (s == VC_OK) json_object_foreach(root, key, v) {
+        size_t i = 0;
+        while (i < VC_ARRAY_LEN(keys) && strcmp(keys[i], key) != 0) i++;
+        if (i == VC_ARRAY_LEN(keys) && s == VC_OK)
+            s = vc_fail(err, VC_E_INVALID, "%s: no key '%s'; known are temperature, top_p, top_k, min_p, repetition_penalty, max_new_tokens, eos_token_id", name, key);
+    }
+    if (s == VC_OK && (s = sampling_of(m, root, err)) != VC_OK) vc_fail_prefix(err, "%s", name);
+    if (s == VC_OK && json_object_get(root, "eos_token_id")) {
+        m->num_eos = 0;
+        s = eos_of(m, root, name, err);
+    }
+    json_decref(root);
+    return s;
+}
+
 vc_status api_load_defaults(struct vc_model *m, const vc_model_params *p, vc_err *err) {
     vc_sampling_params_init(&m->defaults);
     if (m->tokenizer) add_eos(m, vc_tok_eos(m->tokenizer));
     const struct vc_gguf *g = vc_engine_net(m->engine)->gguf;
     if (g) from_gguf(m, g);
     else VC_TRY(from_folder(m, p, err));
+    if (p->override_generation_config && *p->override_generation_config) VC_TRY(from_override(m, p->override_generation_config, err));
     m->info.eos_token_ids = m->eos_ids;
     m->info.num_eos_token_ids = m->num_eos;
     return VC_OK;

@@ -8,7 +8,8 @@
 #include "base/thread.h"
 
 void vc_model_params_init(vc_model_params *p) {
-    *p = (vc_model_params){ .struct_size = sizeof *p, .max_num_seqs = 256, .max_num_batched_tokens = 2048, .block_size = 16, .enable_prefix_caching = 1 };
+    *p = (vc_model_params){ .struct_size = sizeof *p, .max_num_seqs = 256, .max_num_batched_tokens = 2048, .block_size = 16, .enable_prefix_caching = 1,
+                             .enable_chunked_prefill = 1, .reserve_full_isl = 1 };
 }
 
 static const char *quantization(struct vc_model *m, const struct vc_net *n) {
@@ -56,6 +57,20 @@ static vc_status opened(void *arg, const struct vc_gguf *g, vc_err *err) {
     return api_load_text(o->m, o->p, g, err);
 }
 
+static vc_status hash_algo(const char *name, enum vc_hash_algo *algo, vc_err *err) {
+    static const struct { const char *name; enum vc_hash_algo algo; } known[] = {
+        { "sha256", VC_HASH_SHA256_CBOR }, { "sha256_cbor", VC_HASH_SHA256_CBOR }, { "xxhash", VC_HASH_XXHASH_CBOR }, { "xxhash_cbor", VC_HASH_XXHASH_CBOR },
+    };
+    *algo = VC_HASH_SHA256_CBOR;
+    if (!name || !*name) return VC_OK;
+    for (size_t i = 0; i < VC_ARRAY_LEN(known); i++) {
+        if (strcmp(known[i].name, name) != 0) continue;
+        *algo = known[i].algo;
+        return VC_OK;
+    }
+    return vc_fail(err, VC_E_INVALID, "prefix_caching_hash_algo: '%s', expected sha256_cbor or xxhash_cbor", name);
+}
+
 static vc_status open_engine(struct vc_model *m, const vc_model_params *p, vc_err *err) {
     struct opening o = { m, p };
     struct vc_engine_params ep = {
@@ -64,7 +79,12 @@ static vc_status open_engine(struct vc_model *m, const vc_model_params *p, vc_er
                  .strict = p->strict_kernels, .no_fuse = p->no_fuse, .progress = p->progress, .progress_arg = p->progress_arg, .opened = opened, .opened_arg = &o },
         .max_num_seqs = p->max_num_seqs, .max_num_batched_tokens = p->max_num_batched_tokens, .block_size = p->block_size, .kv_bytes = p->kv_cache_memory_bytes,
         .prefix_caching = p->enable_prefix_caching != 0, .priority_policy = p->priority != 0,
+        .whole_prefill = !p->enable_chunked_prefill, .no_reserve = !p->reserve_full_isl, .long_prefill_threshold = p->long_prefill_token_threshold,
+        .watermark = p->watermark, .memory_share = p->memory_utilization, .num_blocks = p->num_kv_blocks,
     };
+    VC_TRY(hash_algo(p->prefix_caching_hash_algo, &ep.hash_algo, err));
+    if (!(p->memory_utilization >= 0 && p->memory_utilization <= 1))
+        return vc_fail(err, VC_E_INVALID, "memory_utilization: %g, expected above 0, at most 1", (double)p->memory_utilization);
     return vc_engine_open(&m->engine, &ep, api_event, m, err);
 }
 

@@ -21,7 +21,7 @@ static vc_status load_tokenizer(struct vc_model *m, const vc_model_params *p, co
 }
 
 vc_status api_load_text(struct vc_model *m, const vc_model_params *p, const struct vc_gguf *g, vc_err *err) {
-    VC_TRY(load_tokenizer(m, p, g, err));
+    if (!p->skip_tokenizer_init) VC_TRY(load_tokenizer(m, p, g, err));
     return api_load_chat(m, p, g, err);
 }
 

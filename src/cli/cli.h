@@ -38,12 +38,14 @@ enum cli_kind {
     CLI_FLAG,       /* int, set to 1; takes no argument */
     CLI_BOOL,       /* int; --name sets 1, --no-name sets 0 */
     CLI_STR,        /* const char * */
-    CLI_U32,        /* uint32_t; 4k and 2M forms, powers of 1024 */
+    CLI_U32,        /* uint32_t; 4k (4000) and 4K (4096) forms */
     CLI_I32,        /* int32_t */
     CLI_U64,        /* uint64_t, plain number */
-    CLI_BYTES,      /* uint64_t; 512M, 1.5G forms, powers of 1024 */
+    CLI_BYTES,      /* uint64_t; 512M, 1.5G forms, powers of 1024; 512m: of 1000 */
     CLI_F32,        /* float */
     CLI_STRS,       /* struct cli_strs, one more each time */
+    CLI_LIST,       /* the same, or a JSON list of texts */
+    CLI_JSON,       /* const char *: a JSON object */
     CLI_IDS,        /* struct cli_ids: 1,2,3 */
     CLI_COUNTS,     /* struct cli_counts: 1,8,32 */
     CLI_BIASES      /* struct cli_biases: id:bias,… */
@@ -52,6 +54,9 @@ enum cli_kind {
 enum cli_section {
     CLI_SEC_COMMAND, CLI_SEC_SAMPLING, CLI_SEC_MODEL, CLI_SEC_GENERAL, CLI_NUM_SECTIONS
 };
+
+/* Where a value came from; a later one wins. */
+enum cli_source { CLI_FROM_DEFAULT, CLI_FROM_FILE, CLI_FROM_ENVIRONMENT, CLI_FROM_COMMAND };
 
 /* Lists; the arrays belong to the arena of the cli_opts. */
 struct cli_strs { const char **v; size_t n; };
@@ -66,7 +71,7 @@ enum cli_opt_id {
     CLI_NUM_OPTS
 };
 
-/* The values of all options of one command line. Strings borrow from argv or the environment. */
+/* The values of all options of one command line. Strings borrow from argv, the environment or the arena. */
 struct cli_opts {
     enum cli_command_id command;
     vc_model_params model;
@@ -84,7 +89,14 @@ struct cli_opts {
     int deltas, list;
     uint32_t bench_prompt, bench_output, reps;
     int help, version, decode, json, jsonl, json_object, served, csv, chat, stats, ids, add_special, tensors, plan, slots, ops, man, markdown, bash, zsh;
+    const char *config, *help_topic;                  /* --config FILE, --help=TOPIC */
+    int strict_environment, print_config;
+    bool arg_from_file;                               /* arg[0] is the model of the file */
+    struct cli_strs notes;                            /* lines for the log, once it is set up: cli_log_notes */
     bool given[CLI_NUM_OPTS];
+    unsigned char source[CLI_NUM_OPTS];               /* enum cli_source */
+    const char *text[CLI_NUM_OPTS];                   /* the value as it was written; of lists the last one; NULL: a switch */
+    enum cli_source reading;                          /* what is being read */
     const char *arg[8];                               /* what is no option */
     size_t num_args;
     struct vc_arena arena;
@@ -112,10 +124,11 @@ enum cli_command_id cli_command_find(const char *name);               /* CLI_NUM
 /* Nearest name among those that fn(ctx, i) gives for i = 0, 1, … until NULL; NULL when none is close. */
 const char *cli_nearest(const char *word, const char *(*fn)(void *ctx, size_t i), void *ctx);
 
-/* Parses argv[first …] for o->command. Environment variables VLLMC_<OPTION> come first, then the arguments. On error
- * a line is printed to stderr and CLI_USAGE returned. cli_opts_free releases the lists. */
+/* Parses argv[first …) for o->command, then the environment (VLLMC_<OPTION>), then the file of --config; what was given
+ * before is left alone. On error a line is printed to stderr and CLI_USAGE returned. cli_opts_free releases the lists. */
 int cli_read_options(struct cli_opts *o, int argc, char **argv, int first);
-/* Row of an option of o->command by its name; *off: a switch was named with `no-`. CLI_NUM_OPTS: unknown. */
+void cli_log_notes(struct cli_opts *o);                               /* flags that changed nothing, once each */
+/* Row of an option of o->command by its name (_ counts as -); *off: a switch was named with `no-`. CLI_NUM_OPTS: unknown. */
 size_t cli_find_option(const struct cli_opts *o, const char *name, size_t n, bool *off);
 /* Sets option i as another source than the command line gives it; text NULL: a switch without a value. `spelled` is for messages. */
 int cli_set_option(struct cli_opts *o, size_t i, bool off, const char *text, const char *spelled);
@@ -130,7 +143,9 @@ bool cli_read_f32(const char *s, float *v);
 bool cli_read_ids(struct vc_arena *a, const char *s, struct cli_ids *ids);
 bool cli_read_counts(struct vc_arena *a, const char *s, struct cli_counts *c);
 bool cli_read_biases(struct vc_arena *a, const char *s, struct cli_biases *b);
-bool cli_read_list(struct vc_arena *a, struct cli_strs *l, const char *s);
+bool cli_read_list(struct vc_arena *a, struct cli_strs *l, const char *s);       /* appends s, which is borrowed */
+bool cli_read_strings(struct vc_arena *a, struct cli_strs *l, const char *s);    /* appends s, or the texts of a JSON list */
+bool cli_is_json_object(const char *s);
 
 /* "vllmc: …" on stderr; return the exit code that belongs to it. */
 int cli_fail(const char *fmt, ...) VC_PRINTF(1, 2);

@@ -34,6 +34,7 @@ int cli_serve(struct cli_opts *o) {
     for (size_t i = 0; i < p.num_api_keys; i++)
         if (!p.api_keys[i][0]) return cli_usage(o, "--api-key: an empty key lets everyone in");
     if (!o->given[CLI_OPT_LOG_LEVEL]) vc_log_set(2, NULL, NULL);
+    cli_log_notes(o);
     vc_status s = vc_serve(&p, &err);
     cli_bar_clear();
     return s == VC_OK ? CLI_OK : s == VC_E_CANCELLED ? CLI_INTERRUPTED : cli_fail_err(&err);

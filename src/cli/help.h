@@ -10,6 +10,8 @@ void cli_help_overview(struct vc_buf *b, int width);
 void cli_help_command(struct vc_buf *b, enum cli_command_id c, int width);
 void cli_help_man(struct vc_buf *b);            /* roff, man(7) macros */
 void cli_help_markdown(struct vc_buf *b);       /* doc/flags.md */
+/* Every option with its value and its source, as YAML. */
+void cli_print_config(struct vc_buf *b, const struct cli_opts *o);
 void cli_help_bash(struct vc_buf *b);
 void cli_help_zsh(struct vc_buf *b);
 

@@ -38,12 +38,16 @@ static int run_command(enum cli_command_id c, int argc, char **argv, int first) 
     if (rc == CLI_OK) {
         cli_term_init(o.color);
         vc_log_set(level_of(o.log_level), log_line, NULL);
+        if (c != CLI_SERVE) cli_log_notes(&o);
         struct vc_buf b = { 0 };
         if (o.version) {
             vc_buf_printf(&b, "vllmc %s\n", vc_version());
             rc = cli_print(&b);
         } else if (o.help) {
             cli_help_command(&b, c, cli_term_width());
+            rc = cli_print(&b);
+        } else if (o.print_config) {
+            cli_print_config(&b, &o);
             rc = cli_print(&b);
         } else {
             rc = cli_command(c)->fn(&o);

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0
  * values.c: texts of the command line as numbers and lists. */
+#include <ctype.h>
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "cli/cli.h"
+#include "io/json.h"
 
-/* Digits, with a fraction if not whole, then k, M, G, T (powers of 1024; also Ki, KB, KiB). whole: the result must be
+/* Digits, with a fraction if not whole, then k, m, g, t (powers of 1000) or K, M, G, T (of 1024; also Ki, KB, KiB), as vLLM's human_readable_int. whole: the result must be
  * reached without a fraction of the unit being lost. */
 bool cli_read_size(const char *s, bool whole, uint64_t most, uint64_t *v) {
     if (*s < '0' || *s > '9') return false;
@@ -20,7 +22,8 @@ bool cli_read_size(const char *s, bool whole, uint64_t most, uint64_t *v) {
     const char *u = *end ? strchr(units, *end) : NULL;
     double factor = 1;
     if (u) {
-        for (size_t i = 0; i <= (size_t)(u - units) / 2; i++) factor *= 1024;
+        double base = islower((unsigned char)*end) && end[1] != 'i' ? 1000 : 1024;
+        for (size_t i = 0; i <= (size_t)(u - units) / 2; i++) factor *= base;
         end++;
         if (*end == 'i') end++;
     }
@@ -134,4 +137,25 @@ bool cli_read_list(struct vc_arena *a, struct cli_strs *l, const char *s) {
     v[l->n] = s;
     *l = (struct cli_strs){ v, l->n + 1 };
     return true;
+}
+
+bool cli_read_strings(struct vc_arena *a, struct cli_strs *l, const char *s) {
+    if (s[0] != '[') return cli_read_list(a, l, s);
+    json_t *root;
+    if (vc_json_parse(&root, s, strlen(s), "list", NULL) != VC_OK) return false;
+    bool ok = json_is_array(root);
+    for (size_t i = 0; ok && i < json_array_size(root); i++) {
+        const char *text = json_string_value(json_array_get(root, i));
+        ok = text && (text = vc_arena_strdup(a, text)) && cli_read_list(a, l, text);
+    }
+    json_decref(root);
+    return ok;
+}
+
+bool cli_is_json_object(const char *s) {
+    json_t *root;
+    if (vc_json_parse(&root, s, strlen(s), "object", NULL) != VC_OK) return false;
+    bool ok = json_is_object(root);
+    json_decref(root);
+    return ok;
 }

@@ -32,6 +32,11 @@ static vc_status open_sched(struct vc_engine *e, vc_err *err) {
     c.max_model_len = e->net->max_model_len;
     c.policy = e->params.priority_policy ? VC_SCHED_PRIORITY : VC_SCHED_FCFS;
     c.prefix_caching = e->params.prefix_caching;
+    c.chunked_prefill = !e->params.whole_prefill;
+    c.reserve_full_isl = !e->params.no_reserve;
+    c.long_prefill_token_threshold = e->params.long_prefill_threshold;
+    c.watermark = (double)e->params.watermark;
+    c.hash_algo = e->params.hash_algo;
     return vc_sched_new(&e->sched, &c, err);
 }
 

@@ -15,6 +15,12 @@ struct vc_engine_params {
     uint32_t max_num_seqs, max_num_batched_tokens, block_size;
     uint64_t kv_bytes;                     /* 0: from free memory */
     bool prefix_caching, priority_policy;
+    bool whole_prefill;                    /* prompts are not cut */
+    bool no_reserve;                       /* a sequence begins although its whole prompt may not fit */
+    uint32_t long_prefill_threshold;       /* 0: none */
+    float watermark, memory_share;         /* as in vc_model_params */
+    uint32_t num_blocks;                   /* of the KV pool; 0: by bytes */
+    enum vc_hash_algo hash_algo;
 };
 
 /* How a model that pools makes the vector of a sequence. */

@@ -7,13 +7,35 @@
 
 enum { KEEP_FREE_PERCENT = 15 };           /* of the memory that is available when the pool is sized */
 
+/* Bytes for the pool: those asked for; or what is left of a share of the whole memory after weights and workspace; or a
+ * part of what is free. */
+static vc_status pool_budget(const struct vc_engine *e, uint64_t avail, uint64_t page, uint64_t *budget, vc_err *err) {
+    const struct vc_net *n = e->net;
+    double share = (double)e->params.memory_share;
+    *budget = avail / 100 * (100 - KEEP_FREE_PERCENT);
+    if (e->params.num_blocks) {
+        if (vc_ckd_mul(budget, page, (uint64_t)e->params.num_blocks)) return vc_fail(err, VC_E_INVALID, "num_kv_blocks: %u is too many", e->params.num_blocks);
+    } else if (e->params.kv_bytes) {
+        *budget = e->params.kv_bytes;
+    } else if (share > 0) {
+        uint64_t all = (uint64_t)(share * (double)vc_mem_total()), used = n->weights.region_bytes + vc_net_workspace(n);
+        if (all <= used)
+            return vc_fail(err, VC_E_NOMEM, "memory_utilization: %g of the memory is %llu MiB, but weights and workspace take %llu MiB", share,
+                           (unsigned long long)(all >> 20), (unsigned long long)(used >> 20));
+        *budget = VC_MIN(all - used, avail);
+    }
+    return VC_OK;
+}
+
 vc_status vc_engine_size_pool(struct vc_engine *e, bool len_given, vc_err *err) {
     struct vc_net *n = e->net;
     uint32_t block = e->params.block_size, chunk = e->params.max_num_batched_tokens;
     uint64_t page = vc_net_page_bytes(n, block), per_seq = vc_net_seq_pages(n, n->max_model_len, block, chunk), want;
     if (vc_ckd_mul(&want, per_seq, e->params.max_num_seqs) || want > UINT32_MAX - 1) want = UINT32_MAX - 1;
-    uint64_t avail = vc_mem_available(), budget = e->params.kv_bytes ? e->params.kv_bytes : avail / 100 * (100 - KEEP_FREE_PERCENT);
-    uint64_t fit = budget / page, pages = want < fit ? want : fit;
+    uint64_t avail = vc_mem_available(), budget;
+    VC_TRY(pool_budget(e, avail, page, &budget, err));
+    uint64_t fit = budget / page, pages = e->params.num_blocks || want >= fit ? fit : want;
+    if (pages > UINT32_MAX - 1) pages = UINT32_MAX - 1;
     if (pages < per_seq) {
         uint32_t len = vc_net_kv_tokens(n, pages, block, chunk);
         if (len_given || len < 1)

@@ -127,7 +127,7 @@ static void test_plain(void **state) {
 /* The engine's flags reach the engine. */
 static void test_engine_flags(void **state) {
     (void)state;
-    json_t *i = PROGRAM_JSON(0, "info", folder(), "--json", "--plan", "--numerics", "f32", "--max-model-len", "1k", "--block-size", "32",
+    json_t *i = PROGRAM_JSON(0, "info", folder(), "--json", "--plan", "--numerics", "f32", "--max-model-len", "1K", "--block-size", "32",
                              "--kv-cache-dtype", "float16", "--kv-cache-memory-bytes", "16M", "--max-num-seqs", "4");
     assert_string_equal(json_string_value(vc_json_at(i, "model.kv_cache_dtype")), "f16");
     assert_int_equal(json_integer_value(vc_json_at(i, "model.block_size")), 32);

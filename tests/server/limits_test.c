@@ -13,7 +13,7 @@ static struct server g_server;
 static int open_server(void **state) {
     (void)state;
     const char *model = vc_golden("models/llama");
-    SERVER_START(&g_server, model, "--served-model-name", "tiny", "--max-body-bytes", "64k", "--max-num-seqs", "4", "--max-num-queued-reqs", "96",
+    SERVER_START(&g_server, model, "--served-model-name", "tiny", "--max-body-bytes", "64K", "--max-num-seqs", "4", "--max-num-queued-reqs", "96",
                  "--allowed-origins", "http://good.example", "--kv-cache-memory-bytes", "64M", "--threads", "1");
     return 0;
 }
