@@ -6,6 +6,7 @@
 
 #include "base/bandwidth.h"
 #include "base/cpu.h"
+#include "base/thread.h"
 #include "server/srv_int.h"
 #include "server/srv_metrics.h"
 
@@ -45,6 +46,7 @@ static bool busy(const struct srv *s) {
 
 static void *measure(void *arg) {
     struct srv_bandwidth *b = arg;
+    vc_thread_name("vllmc-measure");
     double bytes_s = 0;
     vc_err err = VC_ERR_INIT;
     while (!atomic_load(&b->quit) && busy(b->s)) nanosleep(&(struct timespec){ 0, 100000000 }, NULL);

@@ -10,6 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/thread.h"
 #include "server/srv_gen.h"
 #include "server/srv_metrics.h"
 
@@ -47,6 +48,7 @@ struct load { struct srv *s; vc_err err; vc_status status; atomic_bool done; };
 
 static void *load(void *arg) {
     struct load *l = arg;
+    vc_thread_name("vllmc-load");
     l->status = srv_models_open(l->s, &l->err);
     atomic_store(&l->done, true);
     return NULL;
