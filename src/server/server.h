@@ -31,6 +31,8 @@ struct vc_server_params {
     uint64_t max_body_bytes;                /* 32 MiB */
     uint32_t request_timeout;               /* seconds for a request to arrive; 60 */
     uint32_t idle_timeout;                  /* seconds of silence on a connection; 75 */
+    uint32_t max_connections_per_address;   /* 0: no limit */
+    const char *log_format;                 /* "text", "json" */
     uint32_t stall_timeout;                 /* seconds without progress of an engine that has requests until /health is 503; 300; 0: never */
     uint32_t max_queued;                    /* requests in the engine at once, waiting ones included; 0: 4 per sequence, at least 1024 */
     int enable_auto_tool_choice;

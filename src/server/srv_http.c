@@ -10,6 +10,7 @@
 
 #include "base/clock.h"
 #include "server/srv_int.h"
+#include "server/srv_log.h"
 #include "server/srv_metrics.h"
 
 enum {
@@ -193,7 +194,6 @@ static enum MHD_Result take_body(struct srv_call *c, const char *data, size_t *n
         keep = false;
     }
     if (!keep && c->body_seen > c->body_limit + DISCARD_LIMIT) return MHD_NO;
-    if (vc_now() - c->begun > c->srv->p.request_timeout) return MHD_NO;
     if (keep) vc_buf_add(&c->body, data, *n);
     *n = 0;
     return c->body.failed ? MHD_NO : MHD_YES;
@@ -230,6 +230,22 @@ static enum MHD_Result dispatch(struct srv_call *c) {
     return MHD_YES;
 }
 
+static struct srv_conn *conn_of(struct MHD_Connection *conn) {
+    const union MHD_ConnectionInfo *i = MHD_get_connection_info(conn, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
+    return i ? i->socket_context : NULL;
+}
+
+static void connection_changed(void *cls, struct MHD_Connection *conn, void **ctx, enum MHD_ConnectionNotificationCode what) {
+    struct srv *s = cls;
+    if (what == MHD_CONNECTION_NOTIFY_STARTED) {
+        const union MHD_ConnectionInfo *fd = MHD_get_connection_info(conn, MHD_CONNECTION_INFO_CONNECTION_FD);
+        *ctx = fd ? srv_conn_open(s, (int)fd->connect_fd) : NULL;
+    } else {
+        srv_conn_close(s, *ctx);
+        *ctx = NULL;
+    }
+}
+
 static enum MHD_Result handle(void *cls, struct MHD_Connection *conn, const char *url, const char *method, const char *version, const char *data,
                               size_t *n, void **ctx) {
     struct srv *s = cls;
@@ -239,9 +255,11 @@ static enum MHD_Result handle(void *cls, struct MHD_Connection *conn, const char
         *ctx = c = call_begin(s, conn, url, method);
         if (!c) return MHD_NO;
         check_head(c);
-        return c->status == 413 ? queue_answer(c) : MHD_YES;
+        srv_conn_headers(s, conn_of(conn), c);
+        if (c->status != 413) return MHD_YES;
     }
-    if (*n) return take_body(c, data, n);
+    if (*n && c->status != 413) return take_body(c, data, n);
+    if (!srv_conn_whole(s, conn_of(conn))) return MHD_NO;
     if (!c->begun_front && c->status == 0) {
         enum MHD_Result rc = dispatch(c);
         if (rc != MHD_YES || c->begun_front) return rc;
@@ -251,8 +269,30 @@ static enum MHD_Result handle(void *cls, struct MHD_Connection *conn, const char
 
 /* ---- the end of a request ---- */
 
+/* Never text of a request: the query of a path is not among what MHD calls the path. */
+static void access_object(const struct srv_call *c) {
+    struct vc_buf b = { 0 };
+    char path[160];
+    vc_buf_printf(&b, "\"event\":\"request\",\"method\":\"%s\",\"path\":", c->method);
+    vc_printable(path, sizeof path, c->path, strlen(c->path));
+    vc_json_add_str(&b, path, strlen(path));
+    vc_buf_printf(&b, ",\"status\":%d,\"ms\":%.1f,\"bytes_in\":%llu,\"bytes_out\":%llu,\"stream\":%s,\"client_left\":%s", c->left.status,
+                  1e3 * (vc_now() - c->begun), (unsigned long long)c->body_seen, (unsigned long long)c->left.out, c->left.stream ? "true" : "false",
+                  c->left.gone ? "true" : "false");
+    if (c->request_id) {
+        vc_buf_adds(&b, ",\"request_id\":");
+        vc_json_add_str(&b, c->request_id, strlen(c->request_id));
+    }
+    srv_log_object(c->srv->log, VC_LOG_INFO, &b);
+    vc_buf_free(&b);
+}
+
 static void access_log(const struct srv_call *c) {
     if (c->srv->p.no_access_log) return;
+    if (srv_log_json(c->srv->log)) {
+        access_object(c);
+        return;
+    }
     char path[160], id[160];
     vc_log_line(VC_LOG_INFO, "%s %s %d %.1f ms, %llu B in, %llu B out%s%s%s", c->method, vc_printable(path, sizeof path, c->path, strlen(c->path)), c->left.status,
                 1e3 * (vc_now() - c->begun), (unsigned long long)c->body_seen, (unsigned long long)c->left.out, c->left.gone ? ", client left" : "",
@@ -262,14 +302,14 @@ static void access_log(const struct srv_call *c) {
 static void completed(void *cls, struct MHD_Connection *conn, void **ctx, enum MHD_RequestTerminationCode why) {
     struct srv *s = cls;
     struct srv_call *c = *ctx;
-    (void)conn;
+    srv_conn_next(s, conn_of(conn));
     if (!c) return;
     *ctx = NULL;
     srv_watch_remove(c);
     pthread_mutex_lock(&c->lock);
     c->conn = NULL;
     if (why != MHD_REQUEST_TERMINATED_COMPLETED_OK) c->gone = true;
-    c->left.status = c->status;
+    c->left.status = atomic_load(&c->late) ? 408 : c->status;
     c->left.stream = c->stream;
     c->left.gone = c->gone;
     c->left.out = c->out_total;
@@ -302,6 +342,8 @@ static unsigned connection_limit(uint32_t wanted) {
         uint64_t room = r.rlim_cur > 2 * SPARE_FILES ? (r.rlim_cur - SPARE_FILES) / 2 : SPARE_FILES / 2;
         if (room < most) most = (unsigned)room;
     }
+    if (!wanted && most < 16384)
+        vc_log_line(VC_LOG_WARN, "the limit of open files, %llu, allows %u connections; ulimit -n or LimitNOFILE= raises it", (unsigned long long)r.rlim_cur, most);
     if (wanted > most) vc_log_line(VC_LOG_WARN, "--max-connections %u: the limit of open files allows %u", wanted, most);
     return wanted && wanted < most ? wanted : most;
 }
@@ -340,6 +382,8 @@ vc_status srv_http_start(struct srv *s, uint32_t max_connections, vc_err *err) {
                                  MHD_OPTION_EXTERNAL_LOGGER, mhd_log, NULL,
                                  MHD_OPTION_LISTEN_SOCKET, (MHD_socket)s->listen_fd,
                                  MHD_OPTION_NOTIFY_COMPLETED, completed, s,
+                                 MHD_OPTION_NOTIFY_CONNECTION, connection_changed, s,
+                                 MHD_OPTION_PER_IP_CONNECTION_LIMIT, (unsigned)s->p.max_connections_per_address,
                                  MHD_OPTION_CONNECTION_LIMIT, connection_limit(max_connections),
                                  MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)CONNECTION_MEMORY,
                                  MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)s->p.idle_timeout,

@@ -65,6 +65,7 @@ struct srv_call {
     struct vc_buf body;
     uint64_t body_seen;
     bool json_type, too_large, begun_front;
+    atomic_bool late;                      /* a 408 was sent */
     int64_t watch;                         /* slot of the watcher; -1: none */
     struct srv_call *next, *prev;          /* calls in flight; srv->lock */
 
@@ -113,6 +114,8 @@ bool srv_body(struct srv_call *c, json_t **root);
 struct srv_metrics;
 struct srv_http_metrics;
 struct srv_bandwidth;
+struct srv_conn;
+struct srv_log;
 /* One of the served models: its engine and all that belongs to it. */
 struct srv_model {
     struct srv *srv;
@@ -142,6 +145,8 @@ struct srv {
 
     struct srv_front *front;
     struct srv_watch *watcher;
+    struct srv_conns *conns;
+    struct srv_log *log;                   /* NULL: lines go to stderr at once */
     struct srv_http_metrics *metrics;
     struct srv_bandwidth *bandwidth;
     struct srv_store *store;
@@ -171,6 +176,17 @@ vc_status srv_listen(struct srv *s, vc_err *err);
 vc_status srv_http_start(struct srv *s, uint32_t max_connections, vc_err *err);
 void srv_http_stop(struct srv *s);         /* after all calls were woken */
 void srv_http_quiesce(struct srv *s);      /* no new connections */
+
+/* conns.c: a connection from its opening to its end, in the HTTP thread; NULL where memory was short. */
+struct srv_conns *srv_conns_new(void);
+void srv_conns_del(struct srv_conns *l);
+struct srv_conn *srv_conn_open(struct srv *s, int fd);
+void srv_conn_close(struct srv *s, struct srv_conn *c);
+void srv_conn_headers(struct srv *s, struct srv_conn *c, struct srv_call *call);       /* they are there */
+bool srv_conn_whole(struct srv *s, struct srv_conn *c);    /* the request is there; false: too late, the connection is cut */
+void srv_conn_next(struct srv *s, struct srv_conn *c);     /* the answer is out: another request may come */
+uint32_t srv_conns_count(struct srv *s);
+void srv_conns_sweep(struct srv *s);       /* cuts those that are late; any thread */
 
 /* auth.c */
 bool srv_authorized(const struct srv *s, const char *authorization, const char *x_api_key);

@@ -12,6 +12,7 @@
 
 #include "base/thread.h"
 #include "server/srv_gen.h"
+#include "server/srv_log.h"
 #include "server/srv_metrics.h"
 
 enum { FRONT_THREADS = 2 };
@@ -105,6 +106,7 @@ static void stop_all(struct srv *s) {
     srv_watch_stop(s);
     srv_models_del(s);
     srv_http_metrics_del(s->metrics);
+    srv_conns_del(s->conns);
     srv_store_del(s->store);
     if (s->p.uds && s->listen_fd >= 0) unlink(s->p.uds);
     pthread_mutex_destroy(&s->lock);
@@ -117,6 +119,8 @@ static vc_status start(struct srv *s, vc_err *err) {
     VC_TRY(srv_models_new(s, err));
     s->bandwidth = srv_bandwidth_new(s);
     if (!s->bandwidth) return vc_fail(err, VC_E_NOMEM, "out of memory");
+    s->conns = srv_conns_new();
+    if (!s->conns) return vc_fail(err, VC_E_NOMEM, "out of memory");
     VC_TRY(srv_listen(s, err));
     VC_TRY(srv_watch_start(s, err));
     VC_TRY(srv_front_start(s, FRONT_THREADS, err));
@@ -147,8 +151,10 @@ vc_status vc_serve(const struct vc_server_params *p, vc_err *err) {
     sigset_t old;
     pthread_mutex_init(&s.lock, NULL);
     int signals = signals_open(&old);
+    s.log = srv_log_start(p->log_format && !strcmp(p->log_format, "json"));
     vc_status st = signals < 0 ? vc_fail(err, VC_E_IO, "signalfd: %s", strerror(errno)) : run(&s, signals, err);
     stop_all(&s);
+    srv_log_stop(s.log);
     if (signals >= 0) close(signals);
     pthread_sigmask(SIG_SETMASK, &old, NULL);
     return st;

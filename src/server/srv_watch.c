@@ -9,6 +9,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/thread.h"
 #include "server/srv_gen.h"
 #include "server/srv_int.h"
@@ -17,6 +18,7 @@ struct slot { struct srv_call *call; uint32_t generation, next_free; int fd; };
 struct srv_watch {
     pthread_mutex_t lock;
     pthread_t thread;
+    struct srv *srv;
     int epoll, quit;                       /* quit: an eventfd */
     struct slot *slots; uint32_t n, cap, free;      /* free: first unused slot, UINT32_MAX: none */
 };
@@ -47,9 +49,16 @@ static void *watch(void *arg) {
     struct srv_watch *w = arg;
     vc_thread_name("vllmc-watch");
     struct epoll_event ev[64];
+    uint64_t limit = 1000 * (uint64_t)w->srv->p.request_timeout;
+    int pause = limit ? (int)VC_MIN(VC_MAX(limit / 4, 50u), 1000u) : -1;
+    double swept = vc_now();
     for (;;) {
-        int n = epoll_wait(w->epoll, ev, 64, -1);
+        int n = epoll_wait(w->epoll, ev, 64, pause);
         if (n < 0 && errno != EINTR) return NULL;
+        if (limit && vc_now() - swept >= 1e-3 * pause) {
+            srv_conns_sweep(w->srv);
+            swept = vc_now();
+        }
         for (int i = 0; i < n; i++) {
             if (ev[i].data.u64 == UINT64_MAX) return NULL;
             struct srv_call *c = claim(w, ev[i].data.u64);
@@ -62,6 +71,7 @@ vc_status srv_watch_start(struct srv *s, vc_err *err) {
     struct srv_watch *w = calloc(1, sizeof *w);
     if (!w) return vc_fail(err, VC_E_NOMEM, "out of memory");
     s->watcher = w;
+    w->srv = s;
     pthread_mutex_init(&w->lock, NULL);
     w->free = UINT32_MAX;
     w->epoll = epoll_create1(EPOLL_CLOEXEC);

@@ -14,18 +14,18 @@
 static void pause_ms(long ms) { nanosleep(&(struct timespec){ ms / 1000, ms % 1000 * 1000000 }, NULL); }
 
 static void show_log(const struct server *s) {
-    char *text = read_text(s->err);
+    char *text = s->keep_err ? NULL : read_text(s->err);
     size_t n = text ? strlen(text) : 0;
     print_error("the server's log ends:\n%s\n", text ? text + (n > 4000 ? n - 4000 : 0) : "");
     free(text);
 }
 
-void server_start(struct server *s, const char *const *argv) {
+static void start(struct server *s, const char *const *argv) {
     const char *all[64] = { "serve" };
     size_t n = 1;
     static int count;
     snprintf(s->out, sizeof s->out, "%s/server-%d-%d.out", VC_TEST_TMP, (int)getpid(), ++count);
-    snprintf(s->err, sizeof s->err, "%s/server-%d-%d.err", VC_TEST_TMP, (int)getpid(), count);
+    if (!s->keep_err) snprintf(s->err, sizeof s->err, "%s/server-%d-%d.err", VC_TEST_TMP, (int)getpid(), count);
     for (; argv[n - 1]; n++) all[n] = argv[n - 1];
     all[n++] = "--port";
     all[n++] = "0";
@@ -44,6 +44,17 @@ void server_start(struct server *s, const char *const *argv) {
     fail_msg("the server did not start");
 }
 
+void server_start(struct server *s, const char *const *argv) {
+    s->keep_err = 0;
+    start(s, argv);
+}
+
+void server_start_err(struct server *s, const char *err, const char *const *argv) {
+    s->keep_err = 1;
+    snprintf(s->err, sizeof s->err, "%s", err);
+    start(s, argv);
+}
+
 int server_stop(struct server *s) {
     int status = 0;
     kill(s->pid, SIGTERM);
@@ -58,7 +69,7 @@ int server_stop(struct server *s) {
     int rc = WIFEXITED(status) ? WEXITSTATUS(status) : 1000 + WTERMSIG(status);
     if (rc != 0) show_log(s);
     unlink(s->out);
-    unlink(s->err);
+    if (!s->keep_err) unlink(s->err);
     return rc;
 }
 

@@ -5,10 +5,12 @@
 
 #include "cli/program.h"
 
-struct server { pid_t pid; int port; char out[1024], err[1024]; };
+struct server { pid_t pid; int port; char out[1024], err[1024]; int keep_err; };
 /* Starts `vllmc serve` with these arguments and --port 0; returns when it answers. */
 void server_start(struct server *s, const char *const *argv);
 #define SERVER_START(s, ...) server_start(s, (const char *const[]){ __VA_ARGS__, NULL })
+/* The same with its standard error going to a file that is there: a device, a pipe. */
+void server_start_err(struct server *s, const char *err, const char *const *argv);
 /* SIGTERM, and what it ended with: the exit code, 1000 + signal when it was killed. Prints its log when that is not 0. */
 int server_stop(struct server *s);
 

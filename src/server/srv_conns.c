@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * srv_conns.c: by when a request must have arrived. libmicrohttpd's own limit counts silence, which a client that sends a
+ * byte now and then never keeps; here every connection has a deadline while its request is on the way. A body that is late
+ * gets a 408; a connection without whole headers is cut. The list and all sockets in it are guarded by `lock`:
+ * libmicrohttpd tells of a closed connection before it closes the socket. */
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include "base/clock.h"
+#include "server/srv_int.h"
+
+struct srv_conn {
+    struct srv_conn *prev, *next;
+    int fd;
+    double deadline;                       /* monotonic seconds; 0: none, a request is being answered */
+    struct srv_call *call;                 /* its headers are there, its body is not; borrowed */
+    bool cut;
+};
+struct srv_conns { pthread_mutex_t lock; struct srv_conn *first; uint32_t n; };
+
+struct srv_conns *srv_conns_new(void) {
+    struct srv_conns *l = calloc(1, sizeof *l);
+    if (l) pthread_mutex_init(&l->lock, NULL);
+    return l;
+}
+
+void srv_conns_del(struct srv_conns *l) {
+    if (!l) return;
+    pthread_mutex_destroy(&l->lock);
+    free(l);
+}
+
+static double deadline_in(const struct srv *s, double seconds) { return s->p.request_timeout ? vc_now() + seconds + s->p.request_timeout : 0; }
+
+struct srv_conn *srv_conn_open(struct srv *s, int fd) {
+    struct srv_conns *l = s->conns;
+    struct srv_conn *c = calloc(1, sizeof *c);
+    if (!c) return NULL;
+    *c = (struct srv_conn){ .fd = fd, .deadline = deadline_in(s, 0) };
+    pthread_mutex_lock(&l->lock);
+    c->next = l->first;
+    if (c->next) c->next->prev = c;
+    l->first = c;
+    l->n++;
+    pthread_mutex_unlock(&l->lock);
+    return c;
+}
+
+void srv_conn_close(struct srv *s, struct srv_conn *c) {
+    struct srv_conns *l = s->conns;
+    if (!c) return;
+    pthread_mutex_lock(&l->lock);
+    *(c->prev ? &c->prev->next : &l->first) = c->next;
+    if (c->next) c->next->prev = c->prev;
+    l->n--;
+    pthread_mutex_unlock(&l->lock);
+    free(c);
+}
+
+void srv_conn_headers(struct srv *s, struct srv_conn *c, struct srv_call *call) {
+    if (!c) return;
+    pthread_mutex_lock(&s->conns->lock);
+    if (!c->cut) c->call = call;
+    pthread_mutex_unlock(&s->conns->lock);
+}
+
+bool srv_conn_whole(struct srv *s, struct srv_conn *c) {
+    if (!c) return true;
+    pthread_mutex_lock(&s->conns->lock);
+    bool ok = !c->cut;
+    c->deadline = 0;
+    c->call = NULL;
+    pthread_mutex_unlock(&s->conns->lock);
+    return ok;
+}
+
+void srv_conn_next(struct srv *s, struct srv_conn *c) {
+    if (!c) return;
+    pthread_mutex_lock(&s->conns->lock);
+    c->call = NULL;
+    c->deadline = s->p.idle_timeout ? deadline_in(s, s->p.idle_timeout) : 0;
+    pthread_mutex_unlock(&s->conns->lock);
+}
+
+uint32_t srv_conns_count(struct srv *s) {
+    pthread_mutex_lock(&s->conns->lock);
+    uint32_t n = s->conns->n;
+    pthread_mutex_unlock(&s->conns->lock);
+    return n;
+}
+
+/* Nothing of an answer is out yet, so it can be written past libmicrohttpd, which then finds the socket ended. Under TLS
+ * there is no way to say it. */
+static void answer_late(const struct srv *s, const struct srv_conn *c) {
+    struct vc_buf body = { 0 }, b = { 0 };
+    if (s->p.ssl_certfile) return;
+    srv_error_body(c->call, &body, 408, NULL, NULL, "The body of the request did not arrive in time.");
+    vc_buf_printf(&b, "HTTP/1.1 408 Request Timeout\r\nConnection: close\r\nContent-Type: application/json\r\nContent-Length: %zu\r\n\r\n", body.n);
+    vc_buf_add(&b, body.p, body.n);
+    if (!b.failed && !body.failed) (void)send(c->fd, b.p, b.n, MSG_DONTWAIT | MSG_NOSIGNAL);
+    vc_buf_free(&body);
+    vc_buf_free(&b);
+}
+
+void srv_conns_sweep(struct srv *s) {
+    struct srv_conns *l = s->conns;
+    double now = vc_now();
+    pthread_mutex_lock(&l->lock);
+    for (struct srv_conn *c = l->first; c; c = c->next) {
+        if (c->cut || c->deadline <= 0 || now < c->deadline) continue;
+        c->cut = true;
+        if (c->call) {
+            answer_late(s, c);
+            atomic_store(&c->call->late, true);
+        }
+        (void)shutdown(c->fd, SHUT_RDWR);
+    }
+    pthread_mutex_unlock(&l->lock);
+}
