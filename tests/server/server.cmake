@@ -19,4 +19,8 @@ find_program(VLLMC_PYTHON3 python3)
 if(VLLMC_PYTHON3)
   add_test(NAME server_clients COMMAND ${VLLMC_PYTHON3} ${CMAKE_CURRENT_SOURCE_DIR}/openai_test.py $<TARGET_FILE:vllmc> SmolLM2-135M-Instruct.Q4_1.gguf)
   set_tests_properties(server_clients PROPERTIES TIMEOUT 600 LABELS clients SKIP_REGULAR_EXPRESSION "^left out: ")
+  # Only the standard library, and the small model of the repository.
+  add_test(NAME server_fields COMMAND ${VLLMC_PYTHON3} ${CMAKE_CURRENT_SOURCE_DIR}/fields_test.py $<TARGET_FILE:vllmc>
+                                      ${CMAKE_SOURCE_DIR}/tests/goldens/gguf-quants/models/tiny-Q4_0.gguf)
+  set_tests_properties(server_fields PROPERTIES TIMEOUT 600)
 endif()

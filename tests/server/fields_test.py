@@ -1,0 +1,544 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Every field of every request body: honoured (a meaningful value changes the answer as it should), or refused by name.
+usage: fields_test.py VLLMC MODEL.gguf. Only the standard library. Names: vllm_fields.json, and our own. The model is a small one
+with random weights; its greedy answer to the base request is compared with the answer that has the field, too."""
+import json, math, os, subprocess, sys, tempfile, urllib.error, urllib.request
+
+binary, model = sys.argv[1:3]
+here = os.path.dirname(os.path.abspath(__file__))
+OURS = {"completions": ["return_margin", "best_of"], "chat": ["return_margin", "best_of"]}
+TEMPLATE = ("{% for m in messages %}[{{ m.role }}]{{ m.content }}{% endfor %}{% if tools %} tools:{% for t in tools %}{{ t.function.name }}{% endfor %}{% endif %}"
+            "{% if documents %} documents:{% for d in documents %}{{ d.text }}{% endfor %}{% endif %}{% if reasoning_effort %} effort:{{ reasoning_effort }}{% endif %}"
+            "{% if extra %} extra:{{ extra }}{% endif %}{% if enable_thinking is defined %} thinking:{{ enable_thinking }}{% endif %}"
+            "{% if add_generation_prompt %}[assistant]{% endif %}")
+EOS = 2
+failed, done = [], 0
+
+
+class Server:
+    def __init__(self, *more):
+        self.log = tempfile.TemporaryFile("w+")
+        args = [binary, "serve", model, "--port", "0", "--served-model-name", "m", "--served-model-name", "other", "--chat-template", TEMPLATE, "--kv-cache-memory-bytes", "16M",
+                "--threads", "1", "--log-level", "debug", "--trust-request-chat-template", "--enable-prompt-tokens-details", *more]
+        self.p = subprocess.Popen(args, stdout=subprocess.PIPE, stderr=self.log, text=True)
+        line = self.p.stdout.readline()
+        assert "http" in line, line
+        self.url = line.split()[-1]
+
+    def ask(self, path, body=None):
+        """Status and answer: JSON, or the events of a stream."""
+        data = body if body is None or isinstance(body, bytes) else json.dumps(body).encode()
+        r = urllib.request.Request(self.url + path, data, {"Content-Type": "application/json"})
+        try:
+            with urllib.request.urlopen(r, timeout=120) as f:
+                status, text, kind = f.status, f.read().decode(), f.headers["Content-Type"]
+        except urllib.error.HTTPError as e:
+            status, text, kind = e.code, e.read().decode(), e.headers["Content-Type"]
+        if kind and kind.startswith("text/event-stream"):
+            return status, [json.loads(line[6:]) for line in text.split("\n") if line.startswith("data: ") and line != "data: [DONE]"]
+        return status, json.loads(text) if text else None
+
+    def stop(self):
+        self.p.terminate()
+        assert self.p.wait(60) == 0, self.p.returncode
+        self.log.seek(0)
+        return self.log.read()
+
+
+SERVER = Server("--tool-call-parser", "hermes", "--enable-auto-tool-choice")
+THINKS = Server("--reasoning-parser", "qwen3")          # reads <think>…</think>
+PATHS = {"completions": "/v1/completions", "chat": "/v1/chat/completions", "responses": "/v1/responses", "messages": "/v1/messages",
+         "count_tokens": "/v1/messages/count_tokens", "tokenize": "/tokenize", "tokenize_chat": "/tokenize", "detokenize": "/detokenize"}
+PROMPT, USER = "The capital of France is a large town on the river Seine, and", [{"role": "user", "content": "Name three large towns on a river."}]
+TOOL = {"type": "function", "function": {"name": "weather", "parameters": {"type": "object", "properties": {"b": {"type": "boolean"}}, "required": ["b"],
+                                                                             "additionalProperties": False}}}
+FLAT = {"type": "function", "name": "weather", "parameters": TOOL["function"]["parameters"]}
+CLAUDE = {"name": "weather", "input_schema": TOOL["function"]["parameters"]}
+BASE = {"completions": {"prompt": PROMPT, "max_tokens": 8, "temperature": 0},
+        "chat": {"messages": USER, "max_tokens": 8, "temperature": 0},
+        "responses": {"input": "Name three large towns.", "max_output_tokens": 8, "temperature": 0},
+        "messages": {"model": "m", "messages": USER, "max_tokens": 8, "temperature": 0},
+        "count_tokens": {"model": "m", "messages": USER}, "tokenize": {"prompt": "Some words"}, "tokenize_chat": {"messages": USER},
+        "detokenize": {"tokens": [100, 200, 300]}}
+
+
+def send(kind, body, server=SERVER):
+    return server.ask(PATHS[kind], body)
+
+
+def ok(kind, body, server=SERVER):
+    status, a = send(kind, body, server)
+    assert status == 200, (status, a)
+    return a
+
+
+def text(a):
+    """The text of an answer of any API, streamed or not."""
+    if isinstance(a, list):
+        out = ""
+        for e in a:
+            for c in e.get("choices", []):
+                out += c["text"] if "text" in c else c["delta"].get("content") or ""
+            if e.get("type") == "response.output_text.delta":
+                out += e["delta"]
+            if e.get("type") == "content_block_delta":
+                out += e["delta"].get("text", "")
+        return out
+    if "choices" in a:
+        return "|".join(c["text"] if "text" in c else c["message"]["content"] or "" for c in a["choices"])
+    if "output" in a:
+        return "".join(p["text"] for i in a["output"] for p in i.get("content") or [])
+    if "content" in a:
+        return "".join(b.get("text", "") for b in a["content"])
+    return a.get("prompt", "")
+
+
+def prompt_tokens(a):
+    for key in ("prompt_tokens", "input_tokens"):
+        if key in a.get("usage", a):
+            return a.get("usage", a)[key]
+    return a["count"]
+
+
+def out_tokens(a):
+    return a["usage"].get("completion_tokens", a["usage"].get("output_tokens"))
+
+
+def comparable(a):
+    """Without what differs from answer to answer."""
+    if isinstance(a, dict):
+        return {k: comparable(v) for k, v in a.items() if k not in ("id", "created", "created_at", "usage", "item_id", "prompt_tokens_details")}
+    return [comparable(v) for v in a] if isinstance(a, list) else a
+
+
+base = {kind: ok(kind, body) for kind, body in BASE.items()}
+ROWS = {}           # (body, field): function that checks
+
+
+def row(kinds, field, check):
+    for kind in kinds.split():
+        assert (kind, field) not in ROWS, (kind, field)
+        ROWS[kind, field] = check
+
+
+def same(value, **more):
+    """Passes, and nothing changes: a hint, or a value that asks for what is so already."""
+    def check(kind, field):
+        a = ok(kind, {**BASE[kind], **more, field: value})
+        assert comparable(a) == comparable(base[kind] if not more else ok(kind, {**BASE[kind], **more})), a
+    return check
+
+
+def then(value, want, **more):
+    """The answer with the field satisfies want(answer, base answer)."""
+    def check(kind, field):
+        a = ok(kind, {**BASE[kind], **more, field: value})
+        assert want(a, base[kind]), a
+    return check
+
+
+def refused(value):
+    def check(kind, field):
+        status, a = send(kind, {**BASE[kind], field: value})
+        message = a["error"]["message"]
+        assert status == 400 and field in message and "not supported by this server: " in message, (status, a)
+        assert kind in ("messages",) or a["error"]["param"] == field, a
+        ok(kind, {**BASE[kind], field: None})           # asks for nothing
+        ok(kind, {**BASE[kind], field: False})
+    return check
+
+
+def bad(value):
+    """Another value is a 400 that names the field."""
+    def check(kind, field):
+        status, a = send(kind, {**BASE[kind], field: value})
+        assert status == 400 and field in json.dumps(a), (status, a)
+    return check
+
+
+def both(*checks):
+    return lambda kind, field: [c(kind, field) for c in checks]
+
+
+def changed(a, b):
+    return text(a) != text(b)
+
+
+def longer(a, b):
+    return prompt_tokens(a) > prompt_tokens(b)
+
+
+def reordered(kind, field, value, extreme):
+    """Sampling with a seed differs from greedy; the extreme value leaves the best token alone: greedy again."""
+    free = {**BASE[kind], "temperature": 2, "seed": 5}
+    if kind == "messages":
+        free = {**BASE[kind], "temperature": 1}
+    assert text(ok(kind, {**free, field: extreme})) == text(base[kind])
+    ok(kind, {**free, field: value})
+
+
+def sampler(value, extreme):
+    return lambda kind, field: reordered(kind, field, value, extreme)
+
+
+GEN = "completions chat responses"
+row("completions chat responses messages count_tokens tokenize tokenize_chat detokenize", "model", lambda kind, field: (
+    ok(kind, {**BASE[kind], field: "other"}), check_status(kind, {**BASE[kind], field: "none such"}, 404)))
+
+
+def check_status(kind, body, want):
+    status, a = send(kind, body)
+    assert status == want, (status, a)
+
+
+def ids_of(body):
+    return ok("completions", {**BASE["completions"], "return_token_ids": True, **body})["choices"][0]["token_ids"]
+
+
+GREEDY = ids_of({})
+BLANK = {str(i): -100 for i in range(1500) if not SERVER.ask("/detokenize", {"tokens": [i]})[1]["prompt"].strip()}     # white space is free in JSON
+
+# ---- prompts ----
+row("completions", "prompt", lambda k, f: [then("Another", changed)(k, f), then(["One", "Two"], lambda a, b: len(a["choices"]) == 2)(k, f), then([3, 4], changed)(k, f),
+                                           then([[3, 4], [5]], lambda a, b: len(a["choices"]) == 2)(k, f)])
+row("chat messages", "messages", then([{"role": "user", "content": "Something else"}], changed))
+row("count_tokens tokenize_chat", "messages", then(USER * 2, longer))
+row("tokenize", "prompt", then("Some more words than before", longer))
+row("detokenize", "tokens", then([100], changed))
+row("responses", "input", both(then("Other words", changed), then([{"role": "user", "content": "Other words"}, {"role": "assistant", "content": "Yes."}], longer)))
+row("responses", "instructions", both(then("Be brief.", longer), then("Be brief.", lambda a, b: a["instructions"] == "Be brief.")))
+row("messages count_tokens", "system", both(then("Be brief.", longer), then([{"type": "text", "text": "Be brief."}], longer)))
+row("completions", "echo", then(True, lambda a, b: text(a) == PROMPT + text(b)))
+row("chat", "echo", then(True, lambda a, b: text(a).startswith("Towns:"), messages=USER + [{"role": "assistant", "content": "Towns:"}]))
+row("completions", "suffix", both(bad("end."), same("")))
+row("completions chat", "truncate_prompt_tokens", both(then(3, lambda a, b: prompt_tokens(a) == 3), then(-1, lambda a, b: prompt_tokens(a) == prompt_tokens(b))))
+row("completions chat", "truncation_side", lambda k, f: [bad("middle")(k, f), then("right", lambda a, b: text(a) != text(ok(k, {**BASE[k], "truncate_prompt_tokens": 3})), truncate_prompt_tokens=3)(k, f)])
+row("responses", "truncation", lambda k, f: [bad("maybe")(k, f), check_status(k, {**BASE[k], "input": "word " * 400, f: "disabled"}, 400),
+                                             then("auto", lambda a, b: prompt_tokens(a) == 256 - 8, input="word " * 400)(k, f)])
+row("completions tokenize", "add_special_tokens", same(False))             # this vocabulary adds none by itself
+row("chat tokenize_chat", "add_special_tokens", same(True))
+row("chat", "add_generation_prompt", then(False, lambda a, b: prompt_tokens(a) < prompt_tokens(b)))
+row("tokenize_chat", "add_generation_prompt", then(False, lambda a, b: a["count"] < b["count"]))
+row("chat tokenize_chat", "continue_final_message", then(True, lambda a, b: prompt_tokens(a) < prompt_tokens(b), messages=USER, add_generation_prompt=False))
+row("chat", "documents", then([{"text": "A document."}], longer))
+row("chat tokenize_chat", "chat_template", then("{{ messages[0].content }}", lambda a, b: prompt_tokens(a) < prompt_tokens(b)))
+row("chat responses messages count_tokens tokenize_chat", "chat_template_kwargs", then({"extra": "and more of it"}, longer))
+row("responses", "previous_response_id", lambda k, f: [then(base[k]["id"], longer)(k, f), check_status(k, {**BASE[k], f: "resp_none"}, 404)])
+row("responses", "store", lambda k, f: [stored(True, 200), stored(False, 404)])
+
+
+def stored(value, want):
+    a = ok("responses", {**BASE["responses"], "store": value})
+    status, _ = SERVER.ask("/v1/responses/" + a["id"])
+    assert status == want, status
+
+
+# ---- sampling ----
+row(GEN, "temperature", both(then(2, changed, seed=3), bad(2.5)))
+row("messages", "temperature", both(then(1, lambda a, b: out_tokens(a) == 8), bad(3)))
+row(GEN + " messages", "top_p", both(sampler(0.9, 1e-6), bad(0)))
+row(GEN + " messages", "top_k", both(sampler(40, 1), bad(-2)))
+row(GEN, "min_p", both(sampler(0.1, 1), bad(2)))
+row(GEN, "seed", lambda k, f: seeds(k))
+
+
+def seeds(kind):
+    a, b, c = (text(ok(kind, {**BASE[kind], "temperature": 2, "seed": s})) for s in (1, 1, 2))
+    assert a == b != c, (a, b, c)
+
+
+def penalty(field, value):
+    """The penalty moves a token that was generated: two equal tokens in front are no longer followed by the same."""
+    def check(kind, name):
+        more = {"max_tokens": 60} if kind != "responses" else {"max_output_tokens": 60}
+        a, b = ok(kind, {**BASE[kind], **more, "ignore_eos": True}), ok(kind, {**BASE[kind], **more, "ignore_eos": True, name: value})
+        assert text(a) != text(b)
+        bad(3 if value > 0 and name != "repetition_penalty" else -1)(kind, name)
+    return check
+
+
+row(GEN, "presence_penalty", penalty("presence_penalty", 2))
+row(GEN, "frequency_penalty", penalty("frequency_penalty", 2))
+row(GEN, "repetition_penalty", penalty("repetition_penalty", 3))
+row("completions chat", "n", both(then(3, lambda a, b: len(a["choices"]) == 3 and len({c["index"] for c in a["choices"]}) == 3), bad(0)))
+row("completions", "best_of", lambda k, f: [best_of(), check_status(k, {**BASE[k], f: 3, "stream": True}, 400), check_status(k, {**BASE[k], f: 1, "n": 2}, 400)])
+row("chat", "best_of", both(bad(3), same(1)))
+
+
+def best_of():
+    """The two best of five are those of the five answers of the same seed, by mean log-probability."""
+    free = {**BASE["completions"], "temperature": 2, "seed": 11, "logprobs": 0}
+    five = ok("completions", {**free, "n": 5})["choices"]
+    mean = {c["text"]: sum(c["logprobs"]["token_logprobs"]) / len(c["logprobs"]["token_logprobs"]) for c in five}
+    a = ok("completions", {**free, "n": 2, "best_of": 5})
+    assert [c["text"] for c in a["choices"]] == sorted(mean, key=mean.get, reverse=True)[:2], a
+    assert [c["index"] for c in a["choices"]] == [0, 1] and out_tokens(a) == 40
+    assert ok("completions", {**free, "logprobs": None, "best_of": 5})["choices"][0]["logprobs"] is None
+
+
+row("completions chat", "max_tokens", both(then(3, lambda a, b: out_tokens(a) == 3), bad(-1)))
+row("messages", "max_tokens", both(then(3, lambda a, b: out_tokens(a) == 3 and a["stop_reason"] == "max_tokens"), bad(0)))
+row("chat", "max_completion_tokens", then(3, lambda a, b: out_tokens(a) == 3))
+row("responses", "max_output_tokens", then(3, lambda a, b: out_tokens(a) == 3 and a["status"] == "incomplete"))
+row("completions chat", "min_tokens", lambda k, f: [floor(k, f), bad(-1)(k, f)])
+
+
+def floor(kind, field):
+    """The end token comes at once, but not before that many tokens."""
+    ends = {**BASE[kind], "logit_bias": {str(EOS): 100}}
+    assert out_tokens(ok(kind, ends)) == 1
+    assert out_tokens(ok(kind, {**ends, field: 4})) == 5
+
+
+row(GEN, "ignore_eos", then(True, lambda a, b: out_tokens(a) == 8, logit_bias={str(EOS): 100}))
+row(GEN, "logit_bias", both(then({str(EOS): 100}, lambda a, b: out_tokens(a) == 1), bad({"x": 1}), bad({"5000": 1})))
+row(GEN, "stop", lambda k, f: stops(k, f, text(base[k])))
+row("messages", "stop_sequences", lambda k, f: stops(k, f, text(base[k])))
+
+
+def stops(kind, field, whole):
+    word = whole[2:4]
+    a = ok(kind, {**BASE[kind], field: [word]})
+    assert text(a) == whole[:whole.index(word)], (text(a), whole)
+    assert text(ok(kind, {**BASE[kind], field: word})) == text(a)
+
+
+row(GEN, "stop_token_ids", lambda k, f: [then([GREEDY[0]], lambda a, b: True)(k, f), one_token(k, f), bad([10 ** 8])(k, f)])
+
+
+def one_token(kind, field):
+    assert out_tokens(ok(kind, {**BASE[kind], "logit_bias": {"77": 100}})) == 8
+    assert out_tokens(ok(kind, {**BASE[kind], "logit_bias": {"77": 100}, field: [77]})) == 1
+
+
+def keeps_stop(kind, field):
+    whole = text(base[kind])
+    a = ok(kind, {**BASE[kind], "stop": [whole[2:4]], field: True})
+    assert text(a) == whole[:whole.index(whole[2:4]) + 2], a
+
+
+row(GEN, "include_stop_str_in_output", keeps_stop)
+row("completions chat", "repetition_detection", lambda k, f: repeats(k, f))
+
+
+def repeats(kind, field):
+    a = ok(kind, {**BASE[kind], "allowed_token_ids": [77], field: {"max_pattern_size": 2, "min_count": 3}})
+    assert out_tokens(a) == 3 and a["choices"][0]["finish_reason"] == "repetition" and a["choices"][0]["stop_reason"] == "repetition_detected", a
+    for value in ({"max_pattern_size": 2, "min_count": 1}, {"max_pattern_size": 1, "min_pattern_size": 2, "min_count": 3}, {"max_pattern_size": "x"}):
+        bad(value)(kind, field)
+
+
+row("completions chat", "allowed_token_ids", both(then([77], lambda a, b: set(a["choices"][0]["token_ids"]) == {77}, return_token_ids=True), bad([]), bad([10 ** 8])))
+row("completions chat", "bad_words", lambda k, f: without(k, f))
+
+
+def without(kind, field):
+    """The text of the first token is a bad word: another one comes."""
+    a = ok(kind, {**BASE[kind], "return_token_ids": True})["choices"][0]["token_ids"]
+    word = SERVER.ask("/detokenize", {"tokens": a[:1]})[1]["prompt"]
+    b = ok(kind, {**BASE[kind], "return_token_ids": True, field: [word]})["choices"][0]["token_ids"]
+    assert b[0] != a[0] and a[0] not in b, (a, b)
+
+
+# ---- what the answer tells ----
+def tops(a):
+    c = a["choices"][0]["logprobs"]
+    if "content" in c:
+        return [[t["logprob"] for t in e["top_logprobs"]] for e in c["content"]]
+    return [sorted(t.values(), reverse=True) for t in c["top_logprobs"]]
+
+
+row("completions", "logprobs", both(then(3, lambda a, b: len(a["choices"][0]["logprobs"]["token_logprobs"]) == 8 and all(3 <= len(t) <= 4 for t in tops(a))), bad(21), bad(-2)))
+row("chat", "logprobs", then(True, lambda a, b: len(a["choices"][0]["logprobs"]["content"]) == 8))
+row("chat", "top_logprobs", lambda k, f: [then(4, lambda a, b: all(len(t) == 4 for t in tops(a)), logprobs=True)(k, f), bad(2)(k, f), check_status(k, {**BASE[k], "logprobs": True, f: 21}, 400)])
+row("responses", "top_logprobs", then(2, lambda a, b: all(len(t["top_logprobs"]) == 2 for t in a["output"][0]["content"][0]["logprobs"])))
+row("responses", "include", both(then(["message.output_text.logprobs"], lambda a, b: len(a["output"][0]["content"][0]["logprobs"]) == 8), bad([1])))
+row("completions chat", "logprob_token_ids", lambda k, f: given_ids(k, f))
+
+
+def given_ids(kind, field):
+    """The log-probabilities of these ids are those that the list of the 20 best has for them."""
+    more = {"logprobs": 20} if kind == "completions" else {"logprobs": True, "top_logprobs": 20}
+    shown = {**BASE[kind], **more, "return_tokens_as_token_ids": True, "max_tokens": 1}
+    c = ok(kind, shown)["choices"][0]["logprobs"]
+    best = c["top_logprobs"][0] if kind == "completions" else {t["token"]: t["logprob"] for t in c["content"][0]["top_logprobs"]}
+    ids = [int(t.split(":")[1]) for t in list(best)[5:8]]
+    c = ok(kind, {**shown, field: ids})["choices"][0]["logprobs"]
+    given = c["top_logprobs"][0] if kind == "completions" else {t["token"]: t["logprob"] for t in c["content"][0]["top_logprobs"]}
+    assert set(given) == {"token_id:%d" % i for i in ids} | {list(best)[0]}, given
+    assert all(given[t] == best[t] for t in given), (given, best)
+    bad([1])(kind, field)                                # needs logprobs
+    check_status(kind, {**shown, field: [10 ** 8]}, 400)
+    check_status(kind, {**shown, field: [1] * 129}, 400)
+
+
+row("completions chat", "prompt_logprobs", lambda k, f: [then(2, lambda a, b: len((a["choices"][0] if k == "completions" else a)["prompt_logprobs"]) == prompt_tokens(b))(k, f), bad(21)(k, f),
+                                                         check_status(k, {**BASE[k], f: 1, "stream": True}, 400)])
+row("completions chat", "return_margin", lambda k, f: margins(k, f))
+
+
+def margins(kind, field):
+    """Margins are f32 steps of the two best logits, whose distance the log-probabilities have, too."""
+    more = {"logprobs": 2} if kind == "completions" else {"logprobs": True, "top_logprobs": 2}
+    a = ok(kind, {**BASE[kind], **more, field: True})
+    m = a["choices"][0]["margins"]
+    assert len(m) == 8 and all(v >= 0 for v in m)
+    for value, best in zip(m, tops(a)):
+        d = best[0] - best[1]
+        steps = math.log2(d / value)                    # the logit's ulp: a power of two
+        assert abs(steps - round(steps)) < 0.01 and -24 < round(steps) <= -17, (d, value, steps)
+    assert "margins" not in ok(kind, BASE[kind])["choices"][0]
+    one = ok(kind, {**BASE[kind], field: True, "structured_outputs": {"choice": ["a"]}})["choices"][0]
+    assert None in one["margins"], one                  # nothing else was allowed
+    s = ok(kind, {**BASE[kind], field: True, "stream": True})
+    assert sum((c.get("margins", []) for e in s for c in e["choices"]), []) == m
+
+
+row("completions chat", "stream", then(True, lambda a, b: isinstance(a, list) and text(a) == text(b)))
+row("responses messages", "stream", then(True, lambda a, b: isinstance(a, list) and text(a) == text(b)))
+row("completions chat", "stream_options", both(then({"include_usage": True}, lambda a, b: a[-1]["usage"]["completion_tokens"] == 8, stream=True), bad({"include_usage": True})))
+row("completions chat", "stream_interval", lambda k, f: [interval(k, f), bad(0)(k, f)])
+
+
+def interval(kind, field):
+    """The first token at once, then three by three, then the rest: 1 + 3 + 3 + 1."""
+    body = {**BASE[kind], "stream": True, "return_token_ids": True, "logprobs": 1 if kind == "completions" else True, field: 3}
+    a = ok(kind, body)
+    sizes = [len(c["token_ids"]) for e in a for c in e["choices"] if c.get("token_ids")]
+    assert sizes == [1, 3, 3, 1], sizes
+    assert text(a) == text(base[kind])
+    n = [len(c["logprobs"].get("tokens", c["logprobs"].get("content"))) for e in a for c in e["choices"] if c.get("logprobs")]
+    assert n == sizes, n
+    forced = {**BASE["chat"], "max_tokens": 100, "logit_bias": BLANK, "tools": [TOOL], "tool_choice": "required", "stream": True}
+    calls = ["".join(d["function"].get("arguments", "") for e in ok("chat", {**forced, field: i}) for c in e["choices"] for d in c["delta"].get("tool_calls") or []) for i in (1, 4)]
+    assert calls[0] == calls[1] and json.loads(calls[0]).keys() == {"b"}, calls
+
+
+row("completions chat", "return_token_ids", then(True, lambda a, b: len(a["choices"][0]["token_ids"]) == 8))
+row("completions chat", "return_tokens_as_token_ids", lambda k, f: then(True, lambda a, b: "token_id:" in json.dumps(a["choices"][0]["logprobs"]), logprobs=1 if k == "completions" else True)(k, f))
+row("chat", "return_prompt_text", then(True, lambda a, b: a["prompt_text"] == "[user]" + USER[0]["content"] + "[assistant]"))
+row("tokenize tokenize_chat", "return_token_strs", then(True, lambda a, b: len(a["token_strs"]) == a["count"] and b["token_strs"] is None))
+row(GEN, "skip_special_tokens", then(False, lambda a, b: "<|im_start|>" in text(a), logit_bias={"1": 100}))
+row("completions chat", "spaces_between_special_tokens", same(False))
+
+# ---- the form of the answer ----
+row("completions chat", "response_format", both(then({"type": "json_schema", "json_schema": {"name": "b", "schema": {"type": "boolean"}}}, lambda a, b: text(a) in ("true", "false")),
+                                                bad({"type": "poem"})))
+row(GEN, "structured_outputs", both(then({"choice": ["red", "blue"]}, lambda a, b: text(a) in ("red", "blue")),
+                                    lambda k, f: check_status(k, {**BASE[k], f: {"regex": "("}}, 400), bad({"regex": "a", "json": {}})))
+row("responses", "text", both(then({"format": {"type": "json_schema", "name": "b", "schema": {"type": "boolean"}}}, lambda a, b: text(a) in ("true", "false")), bad({"format": {"type": "poem"}})))
+row("messages", "output_config", both(then({"format": {"type": "json_schema", "schema": {"type": "boolean"}}}, lambda a, b: text(a) in ("true", "false")), then({"effort": "high"}, longer)))
+row("count_tokens", "output_config", then({"effort": "high"}, longer))
+row("chat tokenize_chat", "tools", then([TOOL], longer))
+row("responses", "tools", then([FLAT], longer))
+row("messages count_tokens", "tools", then([CLAUDE], longer))
+row("chat", "tool_choice", both(then("required", lambda a, b: a["choices"][0]["message"]["tool_calls"][0]["function"]["name"] == "weather", tools=[TOOL], max_tokens=100, logit_bias=BLANK), bad("sometimes")))
+row("responses", "tool_choice", then("required", lambda a, b: a["output"][0]["type"] == "function_call", tools=[FLAT], max_output_tokens=100, logit_bias=BLANK))
+row("messages", "tool_choice", then({"type": "any"}, lambda a, b: a["content"][0]["type"] == "tool_use" or text(a).startswith("["), tools=[CLAUDE], max_tokens=60))
+row("count_tokens", "tool_choice", same({"type": "any"}, tools=[CLAUDE]))
+row("chat", "parallel_tool_calls", then(False, lambda a, b: len(a["choices"][0]["message"]["tool_calls"]) == 1, tools=[TOOL], tool_choice="required", max_tokens=100, logit_bias=BLANK))
+row("responses", "parallel_tool_calls", then(False, lambda a, b: [i["type"] for i in a["output"]] == ["function_call"], tools=[FLAT], tool_choice="required", max_output_tokens=100, logit_bias=BLANK))
+row("responses", "max_tool_calls", both(then(3, lambda a, b: a["max_tool_calls"] == 3), bad(0)))
+row("chat", "reasoning_effort", both(then("high", longer), bad("huge")))
+row("responses", "reasoning", then({"effort": "high"}, longer))
+row("messages count_tokens", "thinking", then({"type": "enabled", "budget_tokens": 1024}, longer))
+row("chat", "include_reasoning", lambda k, f: thoughts(k, f, lambda a: a["choices"][0]["message"]["reasoning"]))
+row("responses", "include_reasoning", lambda k, f: thoughts(k, f, lambda a: [i for i in a["output"] if i["type"] == "reasoning"]))
+
+
+def thoughts(kind, field, part):
+    body = {**BASE[kind], "structured_outputs": {"choice": ["red"]}}
+    more = {"max_tokens": 24} if kind == "chat" else {"max_output_tokens": 24}
+    ids = SERVER.ask("/tokenize", {"prompt": "<think>"})[1]["tokens"]
+    body = {**BASE[kind], **more, "chat_template_kwargs": {"extra": "<think>"}}
+    assert len(ids) > 0
+    a = ok(kind, body, THINKS)
+    assert part(a), a
+    assert not part(ok(kind, {**body, field: False}, THINKS))
+
+
+# ---- names, hints ----
+row("completions chat", "request_id", then("abc-1", lambda a, b: a["id"].endswith("-abc-1")))
+row("responses", "request_id", then("abc-1", lambda a, b: "abc-1" in a["id"]))
+row(GEN, "priority", both(same(-5), bad("high")))
+row("completions chat", "user", same("someone"))
+row("responses", "user", then("someone", lambda a, b: a["user"] == "someone"))
+row(GEN, "session_id", same("s-1"))
+row("responses", "prompt_cache_key", same("k"))
+row("responses", "metadata", then({"a": "b"}, lambda a, b: a["metadata"] == {"a": "b"}))
+row("messages", "metadata", same({"user_id": "u"}))
+row("responses", "service_tier", both(then("default", lambda a, b: a["service_tier"] == "default"), bad("gold")))
+row("completions chat responses messages", "mm_payload", both(same("none"), bad("some")))
+row("completions chat", "length_penalty", same(1.5))
+row("completions chat", "routed_experts_prompt_start", both(same(3), bad(-1)))
+row("completions chat responses messages", "cache_salt", lambda k, f: [salted(k, f) if k != "messages" else same("salt")(k, f), bad("")(k, f)])
+
+
+def salted(kind, field):
+    """A salt's first request finds nothing in the prefix cache, its second one does."""
+    long = " ".join("word%d" % i for i in range(30))
+    body = {**BASE[kind], **({"prompt": long} if kind == "completions" else {"input": long} if kind == "responses" else {"messages": [{"role": "user", "content": long}]})}
+    found = []
+    for salt in (None, None, "s1-" + kind, "s1-" + kind):
+        u = ok(kind, {**body, field: salt})["usage"]
+        found.append(u.get("prompt_tokens_details", u.get("input_tokens_details", {}))["cached_tokens"])
+    assert found[1] > 0 and found[2] == 0 and found[3] == found[1], found
+
+
+for kinds, field, value in [("completions chat", "use_beam_search", True), ("completions chat responses messages", "watermarking", True),
+                            ("completions chat", "thinking_token_budget", 10), ("completions", "prompt_embeds", "AAAA"), ("completions chat", "return_token_offsets", True),
+                            ("completions chat responses messages", "return_mm_kwargs", True), ("completions chat responses messages", "kv_transfer_params", {"a": 1}),
+                            ("completions chat responses messages", "ec_transfer_params", {"a": 1}), ("completions chat responses messages", "vllm_xargs", {"a": 1}),
+                            ("chat responses tokenize_chat", "media_io_kwargs", {"image": {}}), ("chat responses tokenize_chat", "mm_processor_kwargs", {"a": 1}),
+                            ("responses", "background", True), ("responses", "prompt", {"id": "p"}), ("responses", "enable_response_messages", True),
+                            ("responses", "previous_input_messages", [{"role": "user", "content": "x"}])]:
+    row(kinds, field, refused(value))
+
+# ---- every field has its row ----
+names = json.load(open(os.path.join(here, "vllm_fields.json")))
+del names["source"], names["embeddings"]                # embeddings: embed_test
+for kind, fields in OURS.items():
+    names[kind] += fields
+wanted = {(kind, field) for kind, fields in names.items() for field in fields}
+for missing in sorted(wanted - set(ROWS)):
+    failed.append(missing)
+    print("FAILED no row for %s of %s" % (missing[1], missing[0]))
+for more in sorted(set(ROWS) - wanted):
+    failed.append(more)
+    print("FAILED a row for %s of %s, which is in no list" % (more[1], more[0]))
+for (kind, field), check in ROWS.items():
+    try:
+        check(kind, field)
+        done += 1
+    except Exception as e:                              # every row runs; the first part of each fault is shown
+        failed.append((kind, field))
+        print("FAILED %s of %s: %s %s" % (field, kind, type(e).__name__, str(e)[:600]))
+
+# ---- hostile values: never more than a 400 ----
+DEEP = b"[" * 300 + b"]" * 300
+VALUES = [b"null", b"true", b"false", b"0", b"-1", b"1", b"1.5", b"-0.0", b"1e308", b"-1e308", b"9223372036854775807", b"-9223372036854775808", b"99999999999999999999999", b"1e999", b"NaN",
+          b"Infinity", b'""', b'"NaN"', b'"inf"', b'"-1"', b'"1e5"', b'"\\u0000"', b'"\\ud800"', b'"\xff"', b'"' + b"x" * 5000 + b'"', b"[]", b"[null]", b"[[]]", b"[1e308]", b"[-1]", b'["a",1]',
+          b'[""]', b"[" + b"1," * 3000 + b"1]", b"{}", b'{"":null}', b'{"type":"x"}', b'{"type":null}', b'{"a":{"b":[{}]}}', b'{"1":1e308}', b'{"-1":1}', b'{"type":"json_schema","json_schema":{"schema":{"$ref":"#"}}}',
+          DEEP]
+statuses = {}
+for kind, field in sorted(wanted):
+    other = json.dumps({k: v for k, v in BASE[kind].items() if k != field} | ({"max_tokens": 2} if kind in ("completions", "chat", "messages") and field != "max_tokens" else {})
+                       | ({"max_output_tokens": 2} if kind == "responses" and field != "max_output_tokens" else {}))[1:].encode()
+    for value in VALUES:
+        status, a = SERVER.ask(PATHS[kind], b"{" + json.dumps(field).encode() + b": " + value + b", " + other if other != b"}" else b"{" + json.dumps(field).encode() + b": " + value + b"}")
+        statuses[status] = statuses.get(status, 0) + 1
+        if status not in (200, 400) and not (status == 404 and field in ("model", "previous_response_id")):
+            failed.append((kind, field))
+            print("FAILED hostile %s of %s: %r gives %d %s" % (field, kind, value[:60], status, str(a)[:200]))
+print("hostile bodies by status:", statuses)
+
+# ---- unknown fields are taken and logged ----
+assert comparable(ok("completions", {**BASE["completions"], "no_such_field_here": [1]})) == comparable(base["completions"])
+THINKS.stop()
+log = SERVER.stop()
+if "no_such_field_here" not in log:
+    failed.append("log")
+    print("FAILED the unknown field is not in the debug log")
+print("%d of %d fields as expected" % (done, len(ROWS)))
+sys.exit(1 if failed else 0)
