@@ -72,6 +72,7 @@ typedef struct vc_model_params {
     uint32_t num_kv_blocks;              /* pages of the cache, instead of a size in bytes; 0: none */
     const char *prefix_caching_hash_algo;    /* "sha256_cbor" (default; "sha256" is the same), "xxhash_cbor" ("xxhash") */
     int skip_tokenizer_init;             /* 1: no tokenizer, no template: token ids in and out */
+    int32_t max_logprobs;                /* most log-probabilities of a token that a request may ask for; 20; -1: the vocabulary */
     const char *override_generation_config;  /* JSON object over the model's generation_config.json: temperature, top_p … */
 } vc_model_params;
 

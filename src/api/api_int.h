@@ -92,6 +92,7 @@ struct api_chat {
 struct vc_model {
     struct vc_engine *engine;
     struct vc_tokenizer *tokenizer;        /* NULL: the model has none; token ids only */
+    uint32_t max_logprobs;
     struct api_chat chat, chat_tools;      /* chat templates: the default, and the one for requests with tools (text NULL: the same) */
     struct vc_arena arena;                 /* strings of the info */
     vc_model_info info;

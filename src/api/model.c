@@ -9,7 +9,7 @@
 
 void vc_model_params_init(vc_model_params *p) {
     *p = (vc_model_params){ .struct_size = sizeof *p, .max_num_seqs = 256, .max_num_batched_tokens = 2048, .block_size = 16, .enable_prefix_caching = 1,
-                             .enable_chunked_prefill = 1, .reserve_full_isl = 1 };
+                             .enable_chunked_prefill = 1, .reserve_full_isl = 1, .max_logprobs = 20 };
 }
 
 static const char *quantization(struct vc_model *m, const struct vc_net *n) {
@@ -93,6 +93,7 @@ static vc_status open_all(struct vc_model *m, const vc_model_params *p, vc_err *
     if (!m->pool) return vc_fail(err, VC_E_NOMEM, "out of memory opening %s", p->path);
     VC_TRY(open_engine(m, p, err));
     VC_TRY(fill_info(m, p, err));
+    m->max_logprobs = p->max_logprobs < 0 ? m->info.vocab_size : VC_MIN((uint32_t)p->max_logprobs, m->info.vocab_size);
     m->info.chat_template = m->chat.text;
     if (m->tokenizer) m->info.bos_token_id = vc_tok_bos(m->tokenizer);
     api_publish(m);

@@ -7,7 +7,6 @@
 #include "base/clock.h"
 #include "base/rng.h"
 
-enum { MAX_LOGPROBS = 20 };
 
 void vc_sampling_params_init(vc_sampling_params *p) {
     *p = (vc_sampling_params){ .struct_size = sizeof *p, .n = 1, .temperature = 1.0f, .top_p = 1.0f, .repetition_penalty = 1.0f, .logprobs = -1,
@@ -97,7 +96,7 @@ static vc_status init_choices(struct vc_model *m, struct api_request *r, vc_err 
 
 static vc_status make_request(struct vc_model *m, const vc_request_params *p, struct api_request **out, vc_err *err) {
     struct vc_sampling *s;
-    struct vc_sampling_limits lim = { .vocab_size = m->info.vocab_size, .max_logprobs = MAX_LOGPROBS, .eos_ids = m->eos_ids, .num_eos_ids = m->num_eos };
+    struct vc_sampling_limits lim = { .vocab_size = m->info.vocab_size, .max_logprobs = m->max_logprobs, .eos_ids = m->eos_ids, .num_eos_ids = m->num_eos };
     VC_TRY(check_kind(m, p, err));
     VC_TRY(vc_sampling_new(&s, &p->sampling, &lim, err));
     struct api_request *r = calloc(1, sizeof *r + s->n * sizeof r->choice[0]);

@@ -90,7 +90,9 @@ struct cli_opts {
     uint32_t bench_prompt, bench_output, reps;
     int help, version, decode, json, jsonl, json_object, served, csv, chat, stats, ids, add_special, tensors, plan, slots, ops, man, markdown, bash, zsh;
     const char *config, *help_topic;                  /* --config FILE, --help=TOPIC */
-    int strict_environment, print_config;
+    const char *http_log, *fingerprint_mode, *fingerprint_value, *structured_config;
+    struct cli_strs allowed_methods, allowed_headers;
+    int progress_bar, strict_environment, print_config;
     bool arg_from_file;                               /* arg[0] is the model of the file */
     struct cli_strs notes;                            /* lines for the log, once it is set up: cli_log_notes */
     bool given[CLI_NUM_OPTS];

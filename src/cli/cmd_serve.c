@@ -21,18 +21,12 @@ static void ready(const char *url, void *arg) {
 int cli_serve(struct cli_opts *o) {
     struct vc_server_params p = o->server;
     vc_err err = VC_ERR_INIT;
-    if (o->given[CLI_OPT_UDS] && (o->given[CLI_OPT_HOST] || o->given[CLI_OPT_PORT])) return cli_usage(o, "--uds excludes --host and --port");
-    if (p.ssl_keyfile && !p.ssl_certfile) return cli_usage(o, "--ssl-keyfile needs --ssl-certfile");
-    o->model.progress = progress;
-    int rc = cli_serve_models(o, &p);
+    int rc = cli_serve_options(o, &p);
     if (rc != CLI_OK) return rc;
-    p.api_keys = o->api_keys.v;
-    p.num_api_keys = o->api_keys.n;
-    p.allowed_origins = o->allowed_origins.v;
-    p.num_allowed_origins = o->allowed_origins.n;
+    o->model.progress = o->progress_bar ? progress : NULL;
+    rc = cli_serve_models(o, &p);
+    if (rc != CLI_OK) return rc;
     p.ready = ready;
-    for (size_t i = 0; i < p.num_api_keys; i++)
-        if (!p.api_keys[i][0]) return cli_usage(o, "--api-key: an empty key lets everyone in");
     if (!o->given[CLI_OPT_LOG_LEVEL]) vc_log_set(2, NULL, NULL);
     cli_log_notes(o);
     vc_status s = vc_serve(&p, &err);

@@ -2,4 +2,4 @@ set(FILES options.c options_words.c options_env.c options_file.c vllm_flags.c pr
           converse.c cmd_run.c cmd_chat.c chat_input.c chat_words.c cmd_batch.c batch_line.c batch_body.c batch_choice.c batch_store.c
           cmd_inspect.c inspect_file.c inspect_print.c cmd_tokenize.c tokenize_lines.c cmd_parse.c cmd_template.c cmd_constrain.c
           constrain_lines.c cmd_info.c info_tables.c cmd_bench.c bench_run.c bench_peak.c bench_cost.c
-          cmd_serve.c serve_models.c cmd_help.c cmd_lab.c)
+          cmd_serve.c serve_models.c serve_options.c cmd_help.c cmd_lab.c)

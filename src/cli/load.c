@@ -19,7 +19,7 @@ int cli_load(struct cli_opts *o, uint32_t default_seqs, vc_model **m, double *se
     if (default_seqs && !o->given[CLI_OPT_MAX_NUM_SEQS]) p.max_num_seqs = default_seqs;
     p.priority = o->scheduling && !strcmp(o->scheduling, "priority");
     double begun = vc_now();
-    p.progress = progress;
+    p.progress = o->progress_bar ? progress : NULL;
     p.progress_arg = &begun;
     vc_err err = VC_ERR_INIT;
     vc_status s = vc_model_open(m, &p, &err);

@@ -161,7 +161,7 @@ int cli_set_option(struct cli_opts *o, size_t i, bool off, const char *text, con
 
 static void defaults(struct cli_opts *o) {
     enum cli_command_id command = o->command;
-    *o = (struct cli_opts){ .command = command, .bench_prompt = 512, .bench_output = 128, .reps = 1, .add_special = 1 };
+    *o = (struct cli_opts){ .command = command, .bench_prompt = 512, .bench_output = 128, .reps = 1, .add_special = 1, .progress_bar = 1 };
     vc_model_params_init(&o->model);
     vc_sampling_params_init(&o->sampling);
     vc_server_params_init(&o->server);

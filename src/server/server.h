@@ -44,6 +44,18 @@ struct vc_server_params {
     const char *ssl_keyfile, *ssl_certfile;
     void (*ready)(const char *url, void *arg);      /* called once requests are answered */
     void *ready_arg;
+    uint32_t front_threads;                 /* threads that read, render and tokenize requests; 2 */
+    uint32_t stream_interval;               /* tokens per event of a stream, unless the request says; 1 */
+    const char *template_kwargs;            /* JSON object: variables of chat templates, below those of the request */
+    int exclude_tools_none;                 /* 1: with tool_choice none the template sees no tools */
+    int compact_json;                       /* 1: no white space in constrained JSON */
+    const char *fingerprint;                /* system_fingerprint; NULL: name and version; "": none */
+    int http_log;                           /* lines about HTTP: enum vc_log_level; info: one per request */
+    const char *quiet_paths;                /* "/health,/metrics": no line for requests of these */
+    const char *const *allowed_methods; size_t num_allowed_methods; /* CORS; none, or "*": all */
+    const char *const *allowed_headers; size_t num_allowed_headers;
+    uint32_t max_headers;                   /* of a request; 256 */
+    uint64_t max_head_bytes;                /* request line and headers, and what of a body is in flight; 32 KiB */
 };
 void vc_server_params_init(struct vc_server_params *p);
 vc_status vc_serve(const struct vc_server_params *p, vc_err *err);

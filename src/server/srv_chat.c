@@ -113,7 +113,7 @@ bool srv_chat_text(struct srv_call *c, const struct srv_value *f, bool with_tool
     bool go_on = f[SRV_F_CONTINUE_FINAL_MESSAGE].given && f[SRV_F_CONTINUE_FINAL_MESSAGE].b;
     vc_chat_params_init(&p);
     if (!allowed_template(c, f)) return false;
-    vc_status s = vc_chat_kwargs(&kwargs, NULL, f[SRV_F_CHAT_TEMPLATE_KWARGS].given ? f[SRV_F_CHAT_TEMPLATE_KWARGS].json : NULL, f[SRV_F_REASONING_EFFORT].s, &fault, &err);
+    vc_status s = vc_chat_kwargs(&kwargs, c->srv->template_kwargs, f[SRV_F_CHAT_TEMPLATE_KWARGS].given ? f[SRV_F_CHAT_TEMPLATE_KWARGS].json : NULL, f[SRV_F_REASONING_EFFORT].s, &fault, &err);
     char *messages = dump(f[SRV_F_MESSAGES].json), *tools = with_tools ? dump(list_or_null(&f[SRV_F_TOOLS])) : NULL,
          *documents = dump(list_or_null(&f[SRV_F_DOCUMENTS])), *vars = dump(kwargs);
     json_decref(kwargs);
@@ -159,7 +159,7 @@ static bool read_prompt(struct srv_gen *g) {
     const struct srv_value *f = g->f.v;
     char *text = NULL, *kept;
     size_t n = 0;
-    if (!srv_chat_text(g->call, f, true, &text, &n)) return false;
+    if (!srv_chat_text(g->call, f, g->tools != SRV_TOOLS_NONE || !g->call->srv->p.exclude_tools_none, &text, &n)) return false;
     kept = vc_arena_strndup(&g->arena, text, n);
     vc_free(text);
     if (!kept) return refuse(g, NULL, "out of memory");

@@ -108,7 +108,7 @@ static void one_chunk(struct srv_gen *g, struct srv_part *p, struct srv_answer *
     srv_add_margins(g, b, o);
     vc_buf_adds(b, "}]");
     if (g->continuous_usage) srv_add_usage(g, b, p->num_ids, a->num_tokens, p->num_cached);
-    if (last && !g->include_usage) vc_buf_printf(b, ",\"system_fingerprint\":\"%s\"", srv_fingerprint());
+    if (last && !g->include_usage) srv_add_fingerprint(g, b);
     vc_buf_adds(b, "}\n\n");
 }
 
@@ -228,7 +228,7 @@ static void whole(struct srv_gen *g, struct vc_buf *b) {
     vc_jo_end_arr(&w);
     srv_jo_null(&w, "service_tier");
     vc_jo_key(&w, "system_fingerprint");
-    vc_jo_str(&w, srv_fingerprint());
+    vc_jo_str(&w, srv_fingerprint(g));
     srv_gen_totals(g, &prompt, &completion, &cached);
     vc_jo_key(&w, "usage");
     srv_jo_usage(&w, g, prompt, completion, cached, true);

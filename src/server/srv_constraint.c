@@ -139,6 +139,7 @@ static bool forced_calls(struct srv_gen *g) {
 }
 
 bool srv_gen_constraint(struct srv_gen *g) {
+    if (g->call->srv->p.compact_json) g->rp.constraint_whitespace = "compact";
     if (!read_format(g) || !read_structured(g)) return false;
     if (g->tools < SRV_TOOLS_REQUIRED) return true;
     if (g->rp.constraint_kind)

@@ -21,7 +21,17 @@ void srv_random_hex(char *dst, size_t bytes) {
     dst[2 * bytes] = '\0';
 }
 
-const char *srv_fingerprint(void) { return "vllmc-" VC_VERSION; }
+const char *srv_fingerprint(const struct srv_gen *g) {
+    const char *set = g->call->srv->p.fingerprint;
+    return !set ? "vllmc-" VC_VERSION : *set ? set : NULL;
+}
+
+void srv_add_fingerprint(const struct srv_gen *g, struct vc_buf *b) {
+    const char *text = srv_fingerprint(g);
+    if (!text) return;
+    vc_buf_adds(b, ",\"system_fingerprint\":");
+    vc_json_add_str(b, text, strlen(text));
+}
 
 bool srv_model_known(struct srv_call *c, const char *name) {
     if (!name || srv_model_named(c->srv, name)) return true;

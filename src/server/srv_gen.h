@@ -120,7 +120,8 @@ const vc_output *srv_hold(struct srv_gen *g, struct srv_answer *a, const vc_outp
 void srv_held_free(struct srv_held *h);    /* NULL is allowed */
 
 /* ---- pieces of answers ---- */
-const char *srv_fingerprint(void);
+const char *srv_fingerprint(const struct srv_gen *g);                /* NULL: none */
+void srv_add_fingerprint(const struct srv_gen *g, struct vc_buf *b); /* ,"system_fingerprint":"…" of a chunk, or nothing */
 void srv_random_hex(char *dst, size_t bytes);      /* 2 * bytes digits and a NUL */
 /* Text of one token as vLLM shows it: decoded alone, or "token_id:N". */
 void srv_token_text(const struct srv_gen *g, int32_t id, struct vc_buf *out);

@@ -15,7 +15,6 @@
 
 enum {
     DISCARD_LIMIT = 1 << 20,       /* bytes of a refused body that are read, so that the client sees the answer */
-    CONNECTION_MEMORY = 32 << 10,  /* headers, and the send buffer of a stream */
     STREAM_BLOCK = 8 << 10,
     SPARE_FILES = 64               /* files that are not connections */
 };
@@ -55,8 +54,9 @@ static void add_cors(const struct srv_call *c, struct MHD_Response *r) {
     add_header(r, "Vary", "Origin");
     if (c->srv->p.allow_credentials) add_header(r, "Access-Control-Allow-Credentials", "true");
     if (strcmp(c->method, "OPTIONS") != 0) return;
-    add_header(r, "Access-Control-Allow-Methods", "GET, POST, OPTIONS");
-    add_header(r, "Access-Control-Allow-Headers", "Authorization, Content-Type, X-Api-Key, X-Request-Id, Anthropic-Version");
+    char methods[512], headers[1024];
+    add_header(r, "Access-Control-Allow-Methods", srv_cors_methods(c->srv, methods, sizeof methods));
+    add_header(r, "Access-Control-Allow-Headers", srv_cors_headers(c, headers, sizeof headers));
     add_header(r, "Access-Control-Max-Age", "600");
 }
 
@@ -149,13 +149,6 @@ static void allow_header(struct srv_call *c, unsigned flags) {
     snprintf(c->extra_value, sizeof c->extra_value, "%s", (flags & SRV_GET) && (flags & SRV_POST) ? "GET, POST" : flags & SRV_GET ? "GET" : "POST");
 }
 
-static void preflight(struct srv_call *c) {
-    struct vc_buf b = { 0 };
-    bool ok = c->origin && srv_origin_allowed(c->srv, c->origin);
-    vc_buf_adds(&b, ok ? "OK" : "Disallowed CORS origin");
-    srv_reply(c, ok ? 200 : 400, "text/plain; charset=utf-8", &b);
-}
-
 /* What can be said before the body: key, path, method, size. Answers (c->status) or leaves the call for its handler. */
 static void check_head(struct srv_call *c) {
     struct srv *s = c->srv;
@@ -163,7 +156,11 @@ static void check_head(struct srv_call *c) {
     bool is_get = !strcmp(c->method, "GET") || !strcmp(c->method, "HEAD");
     const char *length = header(c->conn, "Content-Length");
     if (!strcmp(c->method, "OPTIONS") && header(c->conn, "Access-Control-Request-Method")) {
-        preflight(c);
+        srv_preflight(c);
+        return;
+    }
+    if (MHD_get_connection_values(c->conn, MHD_HEADER_KIND, NULL, NULL) > (int)VC_MIN(s->p.max_headers, (uint32_t)INT32_MAX)) {
+        srv_error(c, 431, NULL, NULL, "The request has more than %u headers.", s->p.max_headers);
         return;
     }
     if (!(flags & SRV_OPEN) && !srv_authorized(s, header(c->conn, "Authorization"), header(c->conn, "X-Api-Key"))) {
@@ -269,6 +266,16 @@ static enum MHD_Result handle(void *cls, struct MHD_Connection *conn, const char
 
 /* ---- the end of a request ---- */
 
+/* Is path one of "a,b"? */
+static bool is_quiet(const char *list, const char *path) {
+    for (const char *p = list ? list : ""; *p;) {
+        size_t n = strcspn(p, ",");
+        if (strlen(path) == n && !strncmp(p, path, n)) return true;
+        p += n + (p[n] == ',');
+    }
+    return false;
+}
+
 /* Never text of a request: the query of a path is not among what MHD calls the path. */
 static void access_object(const struct srv_call *c) {
     struct vc_buf b = { 0 };
@@ -288,7 +295,8 @@ static void access_object(const struct srv_call *c) {
 }
 
 static void access_log(const struct srv_call *c) {
-    if (c->srv->p.no_access_log) return;
+    const struct vc_server_params *sp = &c->srv->p;
+    if (sp->no_access_log || sp->http_log < VC_LOG_INFO || is_quiet(sp->quiet_paths, c->path)) return;
     if (srv_log_json(c->srv->log)) {
         access_object(c);
         return;
@@ -323,10 +331,10 @@ static void completed(void *cls, struct MHD_Connection *conn, void **ctx, enum M
 
 static void mhd_log(void *cls, const char *fmt, va_list ap) {
     char line[512];
-    (void)cls;
+    const struct srv *s = cls;
     vsnprintf(line, sizeof line, fmt, ap);
     line[strcspn(line, "\r\n")] = '\0';
-    vc_log_line(VC_LOG_DEBUG, "http: %s", line);
+    vc_log_line(s->p.http_log >= VC_LOG_DEBUG ? VC_LOG_INFO : VC_LOG_DEBUG, "http: %s", line);
 }
 
 /* Connections that the file limit allows, after raising it as far as the system lets us. */
@@ -379,13 +387,13 @@ vc_status srv_http_start(struct srv *s, uint32_t max_connections, vc_err *err) {
         tls[1] = (struct MHD_OptionItem){ MHD_OPTION_HTTPS_MEM_CERT, 0, cert.p };
     }
     s->daemon = MHD_start_daemon(flags, 0, NULL, NULL, handle, s,
-                                 MHD_OPTION_EXTERNAL_LOGGER, mhd_log, NULL,
+                                 MHD_OPTION_EXTERNAL_LOGGER, mhd_log, s,
                                  MHD_OPTION_LISTEN_SOCKET, (MHD_socket)s->listen_fd,
                                  MHD_OPTION_NOTIFY_COMPLETED, completed, s,
                                  MHD_OPTION_NOTIFY_CONNECTION, connection_changed, s,
                                  MHD_OPTION_PER_IP_CONNECTION_LIMIT, (unsigned)s->p.max_connections_per_address,
                                  MHD_OPTION_CONNECTION_LIMIT, connection_limit(max_connections),
-                                 MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)CONNECTION_MEMORY,
+                                 MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)s->p.max_head_bytes,
                                  MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)s->p.idle_timeout,
                                  MHD_OPTION_ARRAY, tls, MHD_OPTION_END);
     if (s->daemon && s->p.ssl_certfile) {       /* parsed by now */

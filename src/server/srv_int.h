@@ -150,6 +150,7 @@ struct srv {
     struct srv_http_metrics *metrics;
     struct srv_bandwidth *bandwidth;
     struct srv_store *store;
+    json_t *template_kwargs;               /* owned; NULL: none */
     struct srv_turns *turns;               /* NULL: engines run beside each other */
 };
 
@@ -191,6 +192,11 @@ void srv_conns_sweep(struct srv *s);       /* cuts those that are late; any thre
 /* auth.c */
 bool srv_authorized(const struct srv *s, const char *authorization, const char *x_api_key);
 bool srv_origin_allowed(const struct srv *s, const char *origin);
+
+/* cors.c */
+void srv_preflight(struct srv_call *c);
+const char *srv_cors_methods(const struct srv *s, char *dst, size_t cap);
+const char *srv_cors_headers(const struct srv_call *c, char *dst, size_t cap);
 
 /* front.c: jobs beside the HTTP thread. The call keeps a reference while a job of it waits or runs. */
 vc_status srv_front_start(struct srv *s, uint32_t threads, vc_err *err);

@@ -276,7 +276,8 @@ void srv_stream_end(struct srv_gen *g) {
         vc_buf_add(b, g->head.p, g->head.n);
         vc_buf_addc(b, ']');
         srv_add_usage(g, b, prompt, completion, cached);
-        vc_buf_printf(b, ",\"system_fingerprint\":\"%s\"}\n\n", srv_fingerprint());
+        srv_add_fingerprint(g, b);
+        vc_buf_adds(b, "}\n\n");
     }
     vc_buf_adds(b, "data: [DONE]\n\n");
 }

@@ -10,7 +10,7 @@
 #include "base/ckd.h"
 #include "server/srv_gen.h"
 
-enum { MAX_N = 1024, MAX_LOGPROBS = 20, MAX_STOPS = 256, MAX_BAD_WORDS = 4096, MAX_LOGPROB_IDS = 128, MAX_PATTERN = 4096 };
+enum { MAX_N = 1024, MAX_STOPS = 256, MAX_BAD_WORDS = 4096, MAX_LOGPROB_IDS = 128, MAX_PATTERN = 4096 };
 
 /* A number as Python prints it: 1.0, -0.5, 1e+20. */
 static const char *py_float(double v, char *dst, size_t cap) {
@@ -70,14 +70,18 @@ static bool read_i32(struct srv_gen *g, enum srv_field_id id, int64_t low, const
 }
 
 static bool check_logprobs(struct srv_gen *g, int64_t k, const char *kind, const char *param) {
-    if (k <= MAX_LOGPROBS) return true;
-    srv_error(g->call, 400, NULL, param, "Requested %s logprobs of %lld, which is greater than max allowed: %d (parameter=%s, value=%lld)", kind, (long long)k,
-              MAX_LOGPROBS, param, (long long)k);
+    const vc_model_params *m = &g->call->model->p->params;
+    int64_t most = m->max_logprobs < 0 ? (int64_t)g->call->model->info.vocab_size : m->max_logprobs;
+    if (k <= most) return true;
+    srv_error(g->call, 400, NULL, param, "Requested %s logprobs of %lld, which is greater than max allowed: %lld (parameter=%s, value=%lld)", kind, (long long)k,
+              (long long)most, param, (long long)k);
     return false;
 }
 
-/* -1 means the whole vocabulary, which the limit does not allow. */
-static bool no_all(struct srv_gen *g, int64_t k, const char *kind, const char *param) {
+/* -1 means the whole vocabulary. */
+static int32_t all_or(const struct srv_gen *g, int64_t k) { return k < 0 ? (int32_t)g->call->model->info.vocab_size : (int32_t)k; }
+
+static bool all_allowed(struct srv_gen *g, int64_t k, const char *kind, const char *param) {
     return k != -1 || check_logprobs(g, g->call->model->info.vocab_size, kind, param);
 }
 
@@ -89,8 +93,8 @@ static bool read_text_logprobs(struct srv_gen *g) {
             srv_error(g->call, 400, NULL, "logprobs", "`logprobs` must be a positive value or -1. (parameter=logprobs, value=%lld)", (long long)v->i);
             return false;
         }
-        if (!no_all(g, v->i, "sample", "logprobs") || !check_logprobs(g, v->i, "sample", "logprobs")) return false;
-        p->logprobs = (int32_t)v->i;
+        if (!all_allowed(g, v->i, "sample", "logprobs") || !check_logprobs(g, v->i, "sample", "logprobs")) return false;
+        p->logprobs = all_or(g, v->i);
         g->logprobs = true;
         if (g->echo) p->prompt_logprobs = p->logprobs;
     }
@@ -104,8 +108,8 @@ static bool read_chat_logprobs(struct srv_gen *g) {
     if (v->given && v->i != 0) {
         if (v->i < -1) return refuse(g, "top_logprobs", "`top_logprobs` must be a positive value or -1. (parameter=top_logprobs)");
         if (!on) return refuse(g, "top_logprobs", "when using `top_logprobs`, `logprobs` must be set to true. (parameter=top_logprobs)");
-        if (!no_all(g, v->i, "sample", "logprobs") || !check_logprobs(g, v->i, "sample", "logprobs")) return false;
-        g->top_logprobs = (int32_t)v->i;
+        if (!all_allowed(g, v->i, "sample", "logprobs") || !check_logprobs(g, v->i, "sample", "logprobs")) return false;
+        g->top_logprobs = all_or(g, v->i);
     }
     if (on) {
         p->logprobs = g->top_logprobs;
@@ -121,8 +125,8 @@ static bool read_prompt_logprobs(struct srv_gen *g) {
     if (!v->given) return true;
     if (g->stream) return refuse(g, "prompt_logprobs", "`prompt_logprobs` are not available when `stream=True`. (parameter=prompt_logprobs)");
     if (v->i < -1) return refuse(g, "prompt_logprobs", "`prompt_logprobs` must be a positive value or -1. (parameter=prompt_logprobs)");
-    if (!no_all(g, v->i, "prompt", "prompt_logprobs") || !check_logprobs(g, v->i, "prompt", "prompt_logprobs")) return false;
-    g->rp.sampling.prompt_logprobs = (int32_t)v->i;
+    if (!all_allowed(g, v->i, "prompt", "prompt_logprobs") || !check_logprobs(g, v->i, "prompt", "prompt_logprobs")) return false;
+    g->rp.sampling.prompt_logprobs = all_or(g, v->i);
     return true;
 }
 
@@ -356,7 +360,7 @@ bool srv_gen_sampling(struct srv_gen *g, enum srv_body_kind where) {
     p->skip_special_tokens = given_or(g, SRV_F_SKIP_SPECIAL_TOKENS, true);
     p->include_stop_str_in_output = given_or(g, SRV_F_INCLUDE_STOP_STR_IN_OUTPUT, false);
     p->return_margin = given_or(g, SRV_F_RETURN_MARGIN, false);
-    g->interval = g->f.v[SRV_F_STREAM_INTERVAL].given && g->stream ? (uint64_t)g->f.v[SRV_F_STREAM_INTERVAL].i : 1;
+    g->interval = g->f.v[SRV_F_STREAM_INTERVAL].given && g->stream ? (uint64_t)g->f.v[SRV_F_STREAM_INTERVAL].i : g->stream ? g->call->srv->p.stream_interval : 1;
     if (g->f.v[SRV_F_CACHE_SALT].given) {
         if (!g->f.v[SRV_F_CACHE_SALT].s[0]) return refuse(g, "cache_salt", "Parameter 'cache_salt' must be a non-empty string if provided.");
         g->rp.cache_salt = g->f.v[SRV_F_CACHE_SALT].s;

@@ -11,15 +11,15 @@
 #include <unistd.h>
 
 #include "base/thread.h"
+#include "io/json.h"
 #include "server/srv_gen.h"
 #include "server/srv_log.h"
 #include "server/srv_metrics.h"
 
-enum { FRONT_THREADS = 2 };
-
 void vc_server_params_init(struct vc_server_params *p) {
     *p = (struct vc_server_params){ .host = "127.0.0.1", .port = 8000, .max_body_bytes = 32 << 20, .request_timeout = 60, .idle_timeout = 75, .stall_timeout = 300,
-                                    .response_role = "assistant", .content_format = "auto" };
+                                    .response_role = "assistant", .content_format = "auto", .front_threads = 2, .stream_interval = 1, .http_log = VC_LOG_INFO,
+                                    .max_headers = 256, .max_head_bytes = 32 << 10 };
 }
 
 /* ---- signals ---- */
@@ -108,6 +108,7 @@ static void stop_all(struct srv *s) {
     srv_http_metrics_del(s->metrics);
     srv_conns_del(s->conns);
     srv_store_del(s->store);
+    json_decref(s->template_kwargs);
     if (s->p.uds && s->listen_fd >= 0) unlink(s->p.uds);
     pthread_mutex_destroy(&s->lock);
 }
@@ -116,6 +117,7 @@ static vc_status start(struct srv *s, vc_err *err) {
     s->metrics = srv_http_metrics_new();
     s->store = srv_store_new();
     if (!s->metrics || !s->store) return vc_fail(err, VC_E_NOMEM, "out of memory");
+    if (s->p.template_kwargs) VC_TRY(vc_json_parse(&s->template_kwargs, s->p.template_kwargs, strlen(s->p.template_kwargs), "default chat template kwargs", err));
     VC_TRY(srv_models_new(s, err));
     s->bandwidth = srv_bandwidth_new(s);
     if (!s->bandwidth) return vc_fail(err, VC_E_NOMEM, "out of memory");
@@ -123,7 +125,7 @@ static vc_status start(struct srv *s, vc_err *err) {
     if (!s->conns) return vc_fail(err, VC_E_NOMEM, "out of memory");
     VC_TRY(srv_listen(s, err));
     VC_TRY(srv_watch_start(s, err));
-    VC_TRY(srv_front_start(s, FRONT_THREADS, err));
+    VC_TRY(srv_front_start(s, s->p.front_threads, err));
     return srv_http_start(s, s->p.max_connections, err);
 }
 
