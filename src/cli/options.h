@@ -40,6 +40,8 @@ extern const size_t cli_num_vllm_flags;
 /* word[0 … n) without its two dashes, or with the one dash of a short spelling; NULL: none, or not of this command.
  * NAME.KEY finds NAME. */
 const struct cli_vllm_flag *cli_vllm_find(const struct cli_opts *o, const char *word, size_t n, bool *off);
+/* Does value (on or off for switches) ask for what is so? */
+bool cli_vllm_accepts(const struct cli_vllm_flag *f, const char *value);
 /* Accepts value (on or off for switches; NULL: none was given) and notes it, or says why not. */
 int cli_vllm_take(struct cli_opts *o, const struct cli_vllm_flag *f, const char *value, const char *spelled);
 

@@ -57,7 +57,8 @@ static bool same_value(const char *a, size_t n, const char *b) {
     return cli_read_f32(text, &x) && cli_read_f32(b, &y) && x - y == 0;
 }
 
-static bool accepted(const char *list, const char *value) {
+bool cli_vllm_accepts(const struct cli_vllm_flag *f, const char *value) {
+    const char *list = f->accepts;
     if (!list) return false;
     if (!strcmp(list, "*") || !strcmp(list, value)) return true;
     for (const char *p = list; *p;) {
@@ -71,7 +72,7 @@ static bool accepted(const char *list, const char *value) {
 int cli_vllm_take(struct cli_opts *o, const struct cli_vllm_flag *f, const char *value, const char *spelled) {
     bool is_switch = f->takes == CLI_TAKES_NOTHING || f->takes == CLI_TAKES_SWITCH;
     bool shown = value && *value && !is_switch;
-    if (!accepted(f->accepts, value ? value : "")) return cli_usage(o, "%s%s%s: %s", spelled, shown ? " " : "", shown ? value : "", f->text);
+    if (!cli_vllm_accepts(f, value ? value : "")) return cli_usage(o, "%s%s%s: %s", spelled, shown ? " " : "", shown ? value : "", f->text);
     static const char advice[] = "; leave it out";
     size_t n = strlen(f->text), m = sizeof advice - 1;
     if (n > m && !strcmp(f->text + n - m, advice)) n -= m;
