@@ -31,6 +31,7 @@ struct vc_server_params {
     uint64_t max_body_bytes;                /* 32 MiB */
     uint32_t request_timeout;               /* seconds for a request to arrive; 60 */
     uint32_t idle_timeout;                  /* seconds of silence on a connection; 75 */
+    int debug_endpoints;                    /* 1: /debug/blocks answers */
     uint32_t max_connections_per_address;   /* 0: no limit */
     const char *log_format;                 /* "text", "json" */
     uint32_t stall_timeout;                 /* seconds without progress of an engine that has requests until /health is 503; 300; 0: never */

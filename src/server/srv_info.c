@@ -37,6 +37,47 @@ void srv_get_load(struct srv_call *c) {
     srv_reply_json(c, 200, &b);
 }
 
+/* For tests of what is given back. */
+void srv_get_debug(struct srv_call *c) {
+    struct srv *s = c->srv;
+    struct vc_buf b = { 0 };
+    struct vc_json_out w;
+    if (!s->p.debug_endpoints) {
+        srv_detail(c, 404, "Not Found");
+        return;
+    }
+    pthread_mutex_lock(&s->lock);
+    uint32_t calls = s->calls;
+    pthread_mutex_unlock(&s->lock);
+    vc_jo_init(&w, &b, VC_JSON_COMPACT);
+    vc_jo_begin_obj(&w);
+    vc_jo_key(&w, "connections");
+    vc_jo_uint(&w, srv_conns_count(s));
+    vc_jo_key(&w, "calls");
+    vc_jo_uint(&w, calls);
+    vc_jo_key(&w, "models");
+    vc_jo_begin_arr(&w);
+    for (uint32_t i = 0; i < s->num_models; i++) {
+        struct srv_model *m = &s->models[i];
+        vc_stats t = { .struct_size = sizeof t };
+        (void)vc_get_stats(m->engine, &t);
+        const struct { const char *key; uint64_t v; } rows[] = {
+            { "answers", atomic_load(&m->live) }, { "running", t.running }, { "waiting", t.waiting }, { "blocks", m->info.num_kv_blocks }, { "free_blocks", t.free_blocks },
+            { "steps", t.steps }, { "preemptions", t.preemptions } };
+        vc_jo_begin_obj(&w);
+        vc_jo_key(&w, "name");
+        vc_jo_str(&w, srv_model_name(m));
+        for (size_t k = 0; k < VC_ARRAY_LEN(rows); k++) {
+            vc_jo_key(&w, rows[k].key);
+            vc_jo_uint(&w, rows[k].v);
+        }
+        vc_jo_end_obj(&w);
+    }
+    vc_jo_end_arr(&w);
+    vc_jo_end_obj(&w);
+    srv_reply_json(c, 200, &b);
+}
+
 static void permission(struct vc_json_out *w, int64_t created) {
     static const struct { const char *key; bool on; } flags[] = { { "allow_create_engine", false }, { "allow_sampling", true }, { "allow_logprobs", true },
                                                                   { "allow_search_indices", false }, { "allow_view", true }, { "allow_fine_tuning", false } };
