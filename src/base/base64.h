@@ -6,7 +6,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/str.h"
+
 /* Decodes s[0 … n) to dst, which has room for n / 4 * 3 + 3 bytes. The number of bytes, SIZE_MAX: s is not base64. */
 size_t vc_base64_decode(uint8_t *dst, const char *s, size_t n);
+/* Appends the padded base64 of p[0 … n). */
+void vc_base64_add(struct vc_buf *b, const void *p, size_t n);
 
 #endif

@@ -25,11 +25,15 @@ static bool refuse_json(struct srv_call *c, const char *why) {
     return ok;
 }
 
-/* An unknown name is refused by srv_model_known, after the fields. */
-static void choose_model(struct srv_call *c, const json_t *root) {
+/* The model that is named, or the first that has the route. An unknown name is refused by srv_model_known, after the fields.
+ * False: the named one does not have the route. */
+static bool choose_model(struct srv_call *c, const json_t *root) {
     const char *name = json_string_value(json_object_get(root, "model"));
     struct srv_model *m = name ? srv_model_named(c->srv, name) : NULL;
+    for (uint32_t i = 0; !m && i < c->srv->num_models; i++)
+        if (!c->route || srv_route_of(c->route, &c->srv->models[i])) m = &c->srv->models[i];
     if (m) c->model = m;
+    return !m || !c->route || srv_route_of(c->route, m);
 }
 
 bool srv_body(struct srv_call *c, json_t **root) {
@@ -44,8 +48,12 @@ bool srv_body(struct srv_call *c, json_t **root) {
     else if (s != VC_OK) return refuse_json(c, err.text);
     if (s != VC_OK) return false;
     if (json_is_object(*root)) {
-        choose_model(c, *root);
-        return true;
+        if (choose_model(c, *root)) return true;
+        json_decref(*root);
+        *root = NULL;
+        srv_error(c, 400, NULL, "model", "The model `%s` %s, so it has no %s. (parameter=model)", srv_model_name(c->model),
+                  c->model->info.pooling ? "makes embeddings" : "generates text", c->route->path);
+        return false;
     }
     snprintf(line, sizeof line, "{'type': 'model_attributes_type', 'loc': 'body', 'msg': 'Input should be a valid dictionary or object to extract fields from', 'input': '%s'}",
              srv_py_type(*root, shown, sizeof shown));

@@ -30,6 +30,7 @@ void srv_call_unref(struct srv_call *c) {
     free(c->path);
     free(c->request_id);
     free(c->origin);
+    free(c->metadata);
     pthread_mutex_destroy(&c->lock);
     free(c);
 }

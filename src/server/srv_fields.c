@@ -11,7 +11,8 @@
 #include "server/srv_gen.h"
 
 enum { NULLS = SRV_NULLS, NEEDED = SRV_NEEDED, LATER = SRV_LATER, ABOVE = SRV_ABOVE };
-enum { SIDE = SRV_WORDS_SIDE, TRUNCATION = SRV_WORDS_TRUNCATION, EFFORT = SRV_WORDS_EFFORT, TIER = SRV_WORDS_TIER, PAYLOAD = SRV_WORDS_PAYLOAD };
+enum { SIDE = SRV_WORDS_SIDE, TRUNCATION = SRV_WORDS_TRUNCATION, EFFORT = SRV_WORDS_EFFORT, TIER = SRV_WORDS_TIER, PAYLOAD = SRV_WORDS_PAYLOAD,
+       ENCODING = SRV_WORDS_ENCODING, EMBED_DTYPE = SRV_WORDS_EMBED_DTYPE, ENDIAN = SRV_WORDS_ENDIAN, PADS = SRV_WORDS_PADS };
 const struct srv_field srv_field_rows[SRV_NUM_FIELDS] = {
 #define SRV_FIELD(id, name, bodies, kind, flags, min, max, text) { name, bodies, SRV_##kind, (unsigned)(flags), min, max, text },
 #include "server/fields.def"
@@ -22,6 +23,10 @@ const char *const *const srv_field_words[SRV_NUM_WORDS] = {
     [SRV_WORDS_TRUNCATION] = (const char *const[]){ "auto", "disabled", NULL },
     [SRV_WORDS_EFFORT] = (const char *const[]){ "none", "minimal", "low", "medium", "high", "xhigh", "max", NULL },
     [SRV_WORDS_TIER] = (const char *const[]){ "auto", "default", "flex", "scale", "priority", NULL },
+    [SRV_WORDS_ENCODING] = (const char *const[]){ "float", "base64", "bytes", "bytes_only", NULL },
+    [SRV_WORDS_EMBED_DTYPE] = (const char *const[]){ "float32", "float16", "bfloat16", "fp8_e4m3", "fp8_e5m2", NULL },
+    [SRV_WORDS_ENDIAN] = (const char *const[]){ "native", "big", "little", NULL },
+    [SRV_WORDS_PADS] = (const char *const[]){ "max_length", "do_not_pad", NULL },
     [SRV_WORDS_PAYLOAD] = (const char *const[]){ "tensors", "none", NULL },
 };
 enum { MAX_FAULTS = 16, SHOWN = 80, MAX_LIST = 1 << 20 };

@@ -57,6 +57,7 @@ struct srv_gen *srv_gen_new(struct srv_call *c, const struct srv_writer *w) {
     g->model = srv_model_name(c->model);
     g->role = c->srv->p.response_role;
     g->include_reasoning = true;
+    g->prompt_name = "prompt";
     g->error = (vc_err)VC_ERR_INIT;
     vc_request_params_init(&g->rp);
     pthread_mutex_lock(&c->lock);
@@ -88,6 +89,7 @@ void srv_gen_free(struct srv_gen *g) {
         struct srv_part *p = &g->parts[i];
         if (p->owns_ids) vc_free(p->ids);
         free(p->prompt_logprobs);
+        free(p->embedding);
         for (uint32_t k = 0; p->answers && k < g->rp.sampling.n; k++) answer_free(&p->answers[k]);
     }
     json_decref(g->root);
@@ -153,88 +155,6 @@ bool srv_gen_common(struct srv_gen *g, enum srv_body_kind where) {
     if (!srv_model_known(g->call, model->given ? model->s : NULL)) return false;
     if (model->given) g->model = model->s;
     return true;
-}
-
-/* ---- prompts ---- */
-
-bool srv_gen_parts(struct srv_gen *g, uint32_t n) {
-    struct srv_part *parts = VC_NEW_ARRAY(&g->arena, struct srv_part, n);
-    if (!parts) {
-        srv_error(g->call, 503, NULL, NULL, "out of memory");
-        return false;
-    }
-    for (uint32_t i = 0; i < n; i++) {
-        parts[i].call = g->call;
-        parts[i].index = i;
-    }
-    pthread_mutex_lock(&g->call->lock);
-    g->parts = parts;
-    g->num_parts = n;
-    pthread_mutex_unlock(&g->call->lock);
-    return true;
-}
-
-/* Room for a prompt in front of the answer that is asked for, or of one token. */
-static size_t longest_prompt(const struct srv_gen *g, uint32_t len) {
-    const struct srv_value *most = &g->f.v[SRV_F_MAX_TOKENS];
-    int64_t answer = most->given && most->i > 1 ? most->i : 1;
-    return answer < len ? len - (size_t)answer : len;
-}
-
-/* Keeps the last (or first) k ids. */
-static bool truncate_ids(struct srv_gen *g, struct srv_part *p) {
-    const struct srv_value *v = &g->f.v[SRV_F_TRUNCATE_PROMPT_TOKENS], *side = &g->f.v[SRV_F_TRUNCATION_SIDE];
-    uint32_t len = g->call->model->info.max_model_len;
-    if (!v->given) return true;
-    if (v->i > len) {
-        srv_error(g->call, 400, NULL, "truncate_prompt_tokens",
-                  "truncate_prompt_tokens=%lld cannot be greater than max_model_len = %u. Please request a smaller truncation size. (parameter=truncate_prompt_tokens, value=%lld)",
-                  (long long)v->i, len, (long long)v->i);
-        return false;
-    }
-    if (side->given && strcmp(side->s, "left") != 0 && strcmp(side->s, "right") != 0) {
-        srv_error(g->call, 400, NULL, "truncation_side", "truncation_side must be 'left' or 'right'. (parameter=truncation_side)");
-        return false;
-    }
-    size_t keep = v->i < 0 ? longest_prompt(g, len) : (size_t)v->i;
-    if (p->num_ids <= keep) return true;
-    if (!side->given || side->s[0] == 'l') memmove(p->ids, p->ids + (p->num_ids - keep), keep * sizeof *p->ids);
-    p->num_ids = keep;
-    return true;
-}
-
-bool srv_gen_prompt_ids(struct srv_gen *g, uint32_t i, int32_t *ids, size_t n, bool owns) {
-    struct srv_part *p = &g->parts[i];
-    uint32_t vocab = g->call->model->info.vocab_size;
-    p->ids = ids;
-    p->num_ids = n;
-    p->owns_ids = owns;
-    for (size_t k = 0; k < n; k++) {
-        if ((uint32_t)ids[k] < vocab) continue;
-        srv_error(g->call, 400, NULL, NULL, "Token id %d is out of vocabulary", ids[k]);
-        return false;
-    }
-    return truncate_ids(g, p);
-}
-
-bool srv_gen_prompt(struct srv_gen *g, uint32_t i, const char *text, size_t n, bool add_special) {
-    vc_err err = VC_ERR_INIT;
-    int32_t *ids = NULL;
-    size_t k = 0;
-    struct srv_part *p = &g->parts[i];
-    p->text = text;
-    p->text_len = n;
-    vc_status s = vc_tokenize(g->call->model->engine, text, n, VC_TOK_PARSE_SPECIAL | (add_special ? VC_TOK_ADD_SPECIAL : 0), &ids, &k, &err);
-    if (s != VC_OK) {
-        srv_error(g->call, vc_status_http(s), NULL, NULL, "%s", err.text);
-        return false;
-    }
-    if (k == 0) {
-        vc_free(ids);
-        srv_error(g->call, 400, NULL, "prompt", "The prompt has no tokens. (parameter=prompt)");
-        return false;
-    }
-    return srv_gen_prompt_ids(g, i, ids, k, true);
 }
 
 /* ---- into the engine ---- */

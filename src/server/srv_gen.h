@@ -5,6 +5,7 @@
 #ifndef VC_SERVER_SRV_GEN_H
 #define VC_SERVER_SRV_GEN_H
 
+#include "num/dtype.h"
 #include "server/srv_calls.h"
 #include "server/srv_fields.h"
 #include "server/srv_int.h"
@@ -39,6 +40,7 @@ struct srv_part {
     const char *text; size_t text_len;     /* prompt for echo; NULL: detokenized when needed */
     vc_logprob *prompt_logprobs; uint32_t per_prompt_token;     /* owned */
     uint32_t num_cached;
+    float *embedding; uint32_t num_embedding;                  /* owned; of a model that pools */
     struct srv_answer *answers;            /* [n], in the arena */
     uint32_t open_answers;
     double submitted_at, first_token;
@@ -57,6 +59,18 @@ struct srv_writer {
     bool keep;                             /* a stream's answers are kept, too: its end shows them whole */
 };
 
+/* How vectors are written, and what of scores is needed for the answer. */
+enum srv_encoding { SRV_FLOAT, SRV_BASE64, SRV_BYTES, SRV_BYTES_ONLY };
+struct srv_embed {
+    enum srv_encoding encoding;
+    enum vc_dtype dtype;
+    bool big_endian;
+    const char *dtype_name, *endianness;   /* static or of the tree */
+    uint32_t num_queries;                  /* parts in front of the documents */
+    const json_t *documents;
+    int64_t top_n;                         /* 0 or less: all */
+};
+
 extern const struct srv_writer srv_text_writer, srv_chat_writer, srv_messages_writer, srv_responses_writer;
 
 enum srv_tool_mode { SRV_TOOLS_NONE, SRV_TOOLS_AUTO, SRV_TOOLS_REQUIRED, SRV_TOOLS_NAMED };
@@ -69,6 +83,9 @@ struct srv_gen {
     struct srv_fields f;
     vc_request_params rp;
     char id[176];
+    const char *prompt_name;               /* of the field that holds the prompts */
+    struct srv_embed embed;
+    const char *reply_type;                /* NULL: application/json */
     const char *model;                     /* as the request or the server names it */
     int64_t created;
     struct srv_part *parts; uint32_t num_parts;
@@ -97,8 +114,12 @@ void srv_gen_cancel(struct srv_call *c);
 bool srv_gen_sampling(struct srv_gen *g, enum srv_body_kind where);
 /* One part for a prompt of ids; max_tokens is fitted to the context. false: answered. */
 bool srv_gen_parts(struct srv_gen *g, uint32_t n);
+/* All prompts of a body: a string, a list of strings, of token ids or of lists of those; NULL: none. */
+bool srv_gen_prompts(struct srv_gen *g, const json_t *v);
 bool srv_gen_prompt(struct srv_gen *g, uint32_t i, const char *text, size_t n, bool add_special);
 bool srv_gen_prompt_ids(struct srv_gen *g, uint32_t i, int32_t *ids, size_t n, bool owns);
+/* False: a prompt is longer than the context; answered. */
+bool srv_gen_fits(struct srv_gen *g, int64_t *longest);
 bool srv_gen_max_tokens(struct srv_gen *g);
 /* Common beginnings: model name, stream options, ids. */
 bool srv_gen_common(struct srv_gen *g, enum srv_body_kind where);

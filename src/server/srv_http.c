@@ -85,6 +85,7 @@ static enum MHD_Result queue_answer(struct srv_call *c) {
     add_header(r, "Content-Type", c->type);
     if (c->stream) add_header(r, "Cache-Control", "no-cache");
     if (c->extra_name) add_header(r, c->extra_name, c->extra_value);
+    add_header(r, "metadata", c->metadata);
     for (const char *const *h = c->headers; h && *h; h += 2) add_header(r, h[0], h[1]);
     if (c->srv->p.request_id_headers || c->request_id) add_header(r, "X-Request-Id", c->request_id);
     add_cors(c, r);
@@ -135,6 +136,7 @@ static struct srv_call *call_begin(struct srv *s, struct MHD_Connection *conn, c
         if (!strcmp(method, known_methods[i])) c->method = known_methods[i];
     const char *path = strip_root(s, url);
     c->route = srv_route_find(path);
+    if (c->route && !srv_route_served(c->route, s)) c->route = NULL;
     c->path = strdup(path);
     c->request_id = copy_id(header(conn, "X-Request-Id"));
     const char *origin = header(conn, "Origin");
@@ -205,6 +207,10 @@ static enum MHD_Result dispatch(struct srv_call *c) {
     }
     if ((c->route->flags & SRV_NEEDS_MODEL) && !atomic_load(&s->loaded)) {
         srv_error(c, 503, "ServiceUnavailable", NULL, "The model is still loading.");
+        return MHD_YES;
+    }
+    if (!srv_route_served(c->route, s)) {      /* loaded meanwhile */
+        srv_detail(c, 404, "Not Found");
         return MHD_YES;
     }
     if (atomic_load(&s->draining) && !(c->route->flags & SRV_INLINE)) {

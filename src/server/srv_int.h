@@ -36,7 +36,9 @@ enum {
     SRV_INLINE = 8,        /* quick: answered on the HTTP thread */
     SRV_NEEDS_MODEL = 16,  /* 503 while the model loads */
     SRV_ANTHROPIC = 32,    /* errors in Anthropic's form */
-    SRV_PREFIX = 64        /* the path ends in / and a name follows */
+    SRV_PREFIX = 64,       /* the path ends in / and a name follows */
+    SRV_GENERATES = 128,   /* of models that generate text; without one there is no such path */
+    SRV_POOLS = 256        /* of models that make embeddings; the same */
 };
 enum srv_route_id {
 #define SRV_ROUTE(id, path, flags, fn, text) SRV_AT_##id,
@@ -47,6 +49,9 @@ enum srv_route_id {
 struct srv_route { const char *path; unsigned flags; srv_handler *fn; const char *text; };
 extern const struct srv_route srv_routes[SRV_NUM_ROUTES];
 const struct srv_route *srv_route_find(const char *path);
+/* Whether a model, or one of the loaded models, has the route. */
+bool srv_route_of(const struct srv_route *r, const struct srv_model *m);
+bool srv_route_served(const struct srv_route *r, const struct srv *s);
 #define SRV_ROUTE(id, path, flags, fn, text) srv_handler fn;
 #include "server/routes.def"
 #undef SRV_ROUTE
@@ -74,6 +79,7 @@ struct srv_call {
     const char *type;                      /* static; NULL: no body */
     struct vc_buf out; size_t sent;        /* the answer, or the part of a stream that is not out yet */
     const char *extra_name; char extra_value[64];   /* one more header */
+    char *metadata;                        /* owned: of vectors as bytes, a header; NULL: none */
     const char *const *headers;            /* static: names and values, ended by NULL; NULL: none */
     bool stream, ended, suspended, gone;
     uint64_t out_total;

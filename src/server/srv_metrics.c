@@ -191,7 +191,7 @@ void srv_metrics_output(struct srv_metrics *m, const struct srv_gen *g, struct s
     pthread_mutex_lock(&m->lock);
     fill_lengths(m, g->call->model->info.max_model_len);
     m->value[M_GENERATED][0] += o->num_token_ids;
-    if (o->num_token_ids) {
+    if (o->num_token_ids || o->embedding) {
         if (p->first_token <= 0) first_token(m, g, p, o, now);
         else if (a->last_token > 0) observe(m, M_H_ITL, now - a->last_token);
         a->last_token = now;

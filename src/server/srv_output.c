@@ -64,6 +64,15 @@ static bool keep_prompt_logprobs(struct srv_part *p, const vc_output *o) {
     return true;
 }
 
+static bool keep_embedding(struct srv_part *p, const vc_output *o) {
+    if (!o->num_embedding || p->embedding) return true;
+    p->embedding = malloc(o->num_embedding * sizeof *p->embedding);
+    if (!p->embedding) return false;
+    memcpy(p->embedding, o->embedding, o->num_embedding * sizeof *p->embedding);
+    p->num_embedding = o->num_embedding;
+    return true;
+}
+
 /* The call named by t->index; new ones are added in order. */
 static struct srv_tool *tool_at(struct srv_answer *a, const vc_tool_delta *t) {
     if (t->index < a->num_tools) return &a->tools[t->index];
@@ -92,7 +101,7 @@ static bool keep_tools(struct srv_answer *a, const vc_output *o) {
 
 /* What the answer must remember. A stream keeps no text: only what its last chunk needs. */
 static void collect(struct srv_gen *g, struct srv_part *p, struct srv_answer *a, const vc_output *o) {
-    bool ok = keep_tools(a, o) && keep_prompt_logprobs(p, o);
+    bool ok = keep_tools(a, o) && keep_prompt_logprobs(p, o) && keep_embedding(p, o);
     if (!g->stream || g->writer->keep) {
         ok = ok && keep_ids(a, o) && keep_logprobs(a, o) && keep_margins(a, o);
         vc_buf_add(&a->text, o->text, o->text_len);
@@ -209,5 +218,5 @@ void srv_gen_finish(struct srv_call *c) {
     for (uint32_t i = 0; g->num_shown < g->rp.sampling.n && i < g->num_parts; i++)         /* best_of: the best come first */
         qsort(g->parts[i].answers, g->rp.sampling.n, sizeof g->parts[i].answers[0], by_logprob);
     g->writer->whole(g, &b);
-    srv_reply_json(c, 200, &b);
+    srv_reply(c, 200, g->reply_type ? g->reply_type : "application/json", &b);
 }

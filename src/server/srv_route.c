@@ -19,3 +19,15 @@ const struct srv_route *srv_route_find(const char *path) {
     }
     return NULL;
 }
+
+bool srv_route_of(const struct srv_route *r, const struct srv_model *m) {
+    if (r->flags & SRV_GENERATES) return !m->info.pooling;
+    return !(r->flags & SRV_POOLS) || m->info.pooling;
+}
+
+bool srv_route_served(const struct srv_route *r, const struct srv *s) {
+    if (!atomic_load(&s->loaded)) return true;
+    for (uint32_t i = 0; i < s->num_models; i++)
+        if (srv_route_of(r, &s->models[i])) return true;
+    return false;
+}

@@ -382,13 +382,7 @@ bool srv_gen_max_tokens(struct srv_gen *g) {
                   (long long)v->i, (long long)len, (long long)v->i);
         return false;
     }
-    for (uint32_t i = 0; i < g->num_parts; i++)
-        if ((int64_t)g->parts[i].num_ids > longest) longest = (int64_t)g->parts[i].num_ids;
-    if (longest > len) {
-        srv_error(g->call, 400, NULL, "input_tokens", "This model's maximum context length is %lld tokens. However, your prompt contains %lld input tokens, which exceeds this limit even without any output tokens. Please reduce the length of the input prompt. (parameter=input_tokens, value=%lld)",
-                  (long long)len, (long long)longest, (long long)longest);
-        return false;
-    }
+    if (!srv_gen_fits(g, &longest)) return false;
     if (v->given && v->i < most) most = v->i;
     if (len - longest < most) most = len - longest;
     if (g->echo_only) most = 1;
