@@ -52,7 +52,7 @@ enum cli_kind {
 };
 /* Headings of the help text. */
 enum cli_section {
-    CLI_SEC_COMMAND, CLI_SEC_SAMPLING, CLI_SEC_MODEL, CLI_SEC_GENERAL, CLI_NUM_SECTIONS
+    CLI_SEC_COMMAND, CLI_SEC_SAMPLING, CLI_SEC_MODEL, CLI_SEC_CACHE, CLI_SEC_SCHEDULER, CLI_SEC_GENERAL, CLI_NUM_SECTIONS
 };
 
 /* Where a value came from; a later one wins. */

@@ -140,7 +140,8 @@ static void put_place(struct vc_json_out *w, const char *key, uint32_t v) {
     else vc_jo_null(w);
 }
 
-static void answer_line(struct session *s, const char *line, size_t n, size_t number, struct vc_buf *b) {
+/* false: the answer is an error. */
+static bool answer_line(struct session *s, const char *line, size_t n, size_t number, struct vc_buf *b) {
     char name[32];
     struct request r;
     struct vc_buf out = { 0 };
@@ -164,9 +165,10 @@ static void answer_line(struct session *s, const char *line, size_t n, size_t nu
     vc_buf_addc(b, '\n');
     vc_buf_free(&out);
     free_request(&r);
+    return st == VC_OK;
 }
 
-/* Each answer is written before the next line is read. */
+/* Each answer is written before the next line is read. CLI_FAILED when one of them is an error. */
 static int run_lines(struct session *s, const char *file) {
     bool is_stdin = !strcmp(file, "-");
     FILE *f = is_stdin ? stdin : fopen(file, "rb");
@@ -174,19 +176,20 @@ static int run_lines(struct session *s, const char *file) {
     char *line = NULL;
     size_t cap = 0, number = 0;
     int code = CLI_OK;
+    bool bad = false;
     for (ssize_t n; code == CLI_OK && (n = getline(&line, &cap, f)) >= 0;) {
         struct vc_buf b = { 0 };
         number++;
         if (n > 0 && line[n - 1] == '\n') n--;
         if (strspn(line, " \t\r") >= (size_t)n) continue;
-        answer_line(s, line, (size_t)n, number, &b);
+        bad |= !answer_line(s, line, (size_t)n, number, &b);
         code = cli_print(&b);
         fflush(stdout);
     }
     if (code == CLI_OK && ferror(f)) code = cli_fail("%s: %s", file, strerror(errno));
     free(line);
     if (!is_stdin) fclose(f);
-    return code;
+    return code == CLI_OK && bad ? CLI_FAILED : code;
 }
 
 /* ---- one conversation, for a reader ---- */

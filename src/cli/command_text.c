@@ -28,6 +28,7 @@ static const char *const about[CLI_NUM_COMMANDS] = {
         "\"parse_special\"?} is answered by {\"ids\", \"tokens\", \"offsets\"}, where offsets are start, end, start, end … in code points, and "
         "each line {\"ids\", \"skip_special\"?} by {\"text\", \"pieces\"}: what streaming gives for each id, null for nothing yet, and what it "
         "holds back to the end as one more. A line that cannot be done is answered by {\"error\"}, and the exit code is then 1.",
+    [CLI_TEMPLATE] = "With --jsonl a line that cannot be rendered is answered by {\"error\", \"line\", \"column\"}, and the exit code is then 1.",
     [CLI_CONSTRAIN] =
         "Without --jsonl the text is judged: accepted, incomplete, or not allowed, with the place and what could stand there; the exit code "
         "is 0 only for an accepted text. With --jsonl each line is {\"kind\": json_schema, json_object, regex, choice, grammar or "

@@ -7,7 +7,7 @@
 
 #include "cli/term.h"
 
-const char *const cli_section_title[CLI_NUM_SECTIONS] = { "Options", "Sampling", "Model and engine", "General" };
+const char *const cli_section_title[CLI_NUM_SECTIONS] = { "Options", "Sampling", "Model", "KV cache", "Scheduler", "General" };
 
 void cli_opt_spelling(const struct cli_opt *t, char *dst, size_t cap) {
     char letter[6] = "";
@@ -68,7 +68,7 @@ static void add_examples(struct vc_buf *b, enum cli_command_id c) {
         vc_buf_printf(b, "  %s# %.*s%s\n  %.*s\n", cli_style(CLI_DIM), (int)text.n, text.p, cli_style(CLI_PLAIN), (int)command.n, command.p);
 }
 
-static void add_option(struct vc_buf *b, const struct cli_opt *t, int width) {
+void cli_help_option(struct vc_buf *b, const struct cli_opt *t, int width) {
     enum { INDENT = 30 };
     char spelling[160], text[512];
     cli_opt_spelling(t, spelling, sizeof spelling);
@@ -80,6 +80,12 @@ static void add_option(struct vc_buf *b, const struct cli_opt *t, int width) {
     wrap(b, text, INDENT, INDENT, width);
 }
 
+void cli_help_section(struct vc_buf *b, enum cli_command_id c, enum cli_section s, int width) {
+    heading(b, cli_section_title[s]);
+    for (size_t i = 0; i < CLI_NUM_OPTS; i++)
+        if (cli_opts_table[i].section == s && cli_opt_in(&cli_opts_table[i], c)) cli_help_option(b, &cli_opts_table[i], width);
+}
+
 void cli_help_command(struct vc_buf *b, enum cli_command_id c, int width) {
     const struct cli_command *cmd = cli_command(c);
     width = VC_MAX(60, VC_MIN(width, 120));
@@ -89,14 +95,11 @@ void cli_help_command(struct vc_buf *b, enum cli_command_id c, int width) {
         vc_buf_addc(b, '\n');
         wrap(b, cli_command_about(c), 0, 0, width);
     }
-    for (int s = 0; s < CLI_NUM_SECTIONS; s++) {
-        if (!cli_section_used(c, (enum cli_section)s)) continue;
-        heading(b, cli_section_title[s]);
-        for (size_t i = 0; i < CLI_NUM_OPTS; i++)
-            if ((int)cli_opts_table[i].section == s && cli_opt_in(&cli_opts_table[i], c)) add_option(b, &cli_opts_table[i], width);
-    }
+    for (int s = 0; s < CLI_NUM_SECTIONS; s++)
+        if (cli_section_used(c, (enum cli_section)s)) cli_help_section(b, c, (enum cli_section)s, width);
     add_examples(b, c);
-    if (c != CLI_LAB) vc_buf_adds(b, "\nEvery option can be set in the environment: --max-num-seqs as VLLMC_MAX_NUM_SEQS, switches as 1 or 0.\n");
+    if (c != CLI_LAB) vc_buf_adds(b, "\nEvery option can be set in the environment: --max-num-seqs as VLLMC_MAX_NUM_SEQS, switches as 1 or 0.\n"
+                                        "--help=listgroup names groups of options, --help=NAME explains one.\n");
 }
 
 void cli_help_overview(struct vc_buf *b, int width) {

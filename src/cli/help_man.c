@@ -40,6 +40,9 @@ static void add_option(struct vc_buf *b, const struct cli_opt *t) {
         add_str(b, t->dflt);
         vc_buf_addc(b, ']');
     }
+    char env[80];
+    cli_env_name(t, env, sizeof env);
+    if (strcmp(t->name, "help") != 0 && strcmp(t->name, "version") != 0) vc_buf_printf(b, " (%s)", env);
     vc_buf_addc(b, '\n');
 }
 
@@ -90,8 +93,12 @@ void cli_help_man(struct vc_buf *b) {
     for (int c = 0; c < CLI_NUM_COMMANDS; c++) add_command(b, (enum cli_command_id)c);
     vc_buf_adds(b, ".SH SAMPLING OPTIONS\nOf run and chat.\n");
     add_section(b, CLI_SEC_SAMPLING, 0, false);
-    vc_buf_adds(b, ".SH MODEL AND ENGINE OPTIONS\nOf every command that loads a model. Numbers take k, m, g (powers of 1000) and K, M, G (powers of 1024).\n");
+    vc_buf_adds(b, ".SH MODEL OPTIONS\nOf every command that loads a model. Numbers take k, m, g (powers of 1000) and K, M, G (powers of 1024).\n");
     add_section(b, CLI_SEC_MODEL, 0, false);
+    vc_buf_adds(b, ".SH KV CACHE OPTIONS\nOf every command that loads a model.\n");
+    add_section(b, CLI_SEC_CACHE, 0, false);
+    vc_buf_adds(b, ".SH SCHEDULER OPTIONS\nOf every command that loads a model.\n");
+    add_section(b, CLI_SEC_SCHEDULER, 0, false);
     vc_buf_adds(b, ".SH GENERAL OPTIONS\n");
     add_section(b, CLI_SEC_GENERAL, 0, false);
     vc_buf_adds(b,

@@ -87,8 +87,12 @@ void cli_help_markdown(struct vc_buf *b) {
     }
     vc_buf_adds(b, "\n## Sampling (run, chat)\n");
     add_rows(b, CLI_SEC_SAMPLING, CLI_IN_ALL);
-    vc_buf_adds(b, "\n## Model and engine (every command that loads a model)\n");
+    vc_buf_adds(b, "\n## Model (every command that loads one)\n");
     add_rows(b, CLI_SEC_MODEL, CLI_IN_ALL);
+    vc_buf_adds(b, "\n## KV cache (every command that loads a model)\n");
+    add_rows(b, CLI_SEC_CACHE, CLI_IN_ALL);
+    vc_buf_adds(b, "\n## Scheduler (every command that loads a model)\n");
+    add_rows(b, CLI_SEC_SCHEDULER, CLI_IN_ALL);
     vc_buf_adds(b, "\n## General\n");
     add_rows(b, CLI_SEC_GENERAL, CLI_IN_ALL);
     add_vllm_flags(b);

@@ -44,8 +44,7 @@ static int run_command(enum cli_command_id c, int argc, char **argv, int first) 
             vc_buf_printf(&b, "vllmc %s\n", vc_version());
             rc = cli_print(&b);
         } else if (o.help) {
-            cli_help_command(&b, c, cli_term_width());
-            rc = cli_print(&b);
+            rc = cli_help_of(&o, c, o.help_topic);
         } else if (o.print_config) {
             cli_print_config(&b, &o);
             rc = cli_print(&b);

@@ -7,7 +7,7 @@
 
 /* Options that may stand in a --model: those of engines, and what the server knows per model. */
 static bool of_a_model(size_t i) {
-    return cli_opts_table[i].section == CLI_SEC_MODEL || i == CLI_OPT_SERVED_NAME || i == CLI_OPT_TOOL_PARSER || i == CLI_OPT_REASONING;
+    return (cli_opts_table[i].section >= CLI_SEC_MODEL && cli_opts_table[i].section <= CLI_SEC_SCHEDULER) || i == CLI_OPT_SERVED_NAME || i == CLI_OPT_TOOL_PARSER || i == CLI_OPT_REASONING;
 }
 
 static int one_option(struct cli_opts *o, char *word) {

@@ -73,7 +73,7 @@ static void test_lines(void **state) {
     write_text(JINJA, "{{ bos_token }}{% for m in messages %}<{{ m.role.upper() | lower }}>{{ m.content }}\n{% endfor %}"
                       "{% if add_generation_prompt %}<assistant>{% endif %}");
     struct said s = PROGRAM(input, "template", JINJA, "--jsonl");
-    expect_rc(&s, 0, "--jsonl");
+    expect_rc(&s, 1, "--jsonl with lines that are errors");
     char *p = s.out;
     for (size_t i = 0; i < sizeof want / sizeof *want; i++) {
         size_t n = strcspn(p, "\n");
@@ -84,6 +84,9 @@ static void test_lines(void **state) {
         p += n + 1;
     }
     assert_int_equal(*p, 0);
+    said_free(&s);
+    s = PROGRAM("{\"messages\":[{\"role\":\"user\",\"content\":\"hi\"}]}\n", "template", JINJA, "--jsonl");
+    expect_rc(&s, 0, "--jsonl");
     said_free(&s);
 }
 

@@ -29,6 +29,33 @@ static void test_help(void **state) {
     said_free(&s);
 }
 
+/* --help=TOPIC: what it holds, and what it does not. */
+static void topic(const char *command, const char *name, const char *holds, const char *lacks) {
+    char word[80];
+    snprintf(word, sizeof word, "--help=%s", name);
+    struct said a = PROGRAM(NULL, command, word), b = PROGRAM(NULL, "help", command, name);
+    expect_rc(&a, 0, word);
+    assert_string_equal(a.out, b.out);
+    if (!strstr(a.out, holds) || (lacks && strstr(a.out, lacks))) print_error("%s %s: '%s' and not '%s' expected in\n%s", command, word, holds, lacks ? lacks : "", a.out);
+    assert_non_null(strstr(a.out, holds));
+    if (lacks) assert_null(strstr(a.out, lacks));
+    said_free(&a);
+    said_free(&b);
+}
+
+static void test_topics(void **state) {
+    (void)state;
+    topic("serve", "listgroup", "SchedulerConfig\n", NULL);
+    topic("serve", "SchedulerConfig", "--max-num-seqs N", "--block-size");
+    topic("serve", "schedulerconfig", "--scheduler-cls: no Python is loaded", "--block-size");
+    topic("serve", "max-num-seqs", "VLLMC_MAX_NUM_SEQS", "--max-num-batched-tokens");
+    topic("serve", "max-num", "--max-num-batched-tokens N", "--block-size");
+    topic("serve", "block_size", "VLLMC_BLOCK_SIZE", "--max-num-seqs");
+    topic("serve", "tensor-parallel-size", "-tp: only 1 is taken", "--pipeline");
+    topic("run", "Sampling", "--temperature T", "--block-size");
+    topic("run", "all", "--temperature T", "--tensor-parallel-size");
+}
+
 /* What must be said on standard error, with exit code 2. */
 static void refused(const char *says, const char *const *argv) {
     struct said s = program(NULL, argv);
@@ -43,6 +70,8 @@ static void refused(const char *says, const char *const *argv) {
 static void test_usage(void **state) {
     (void)state;
     REFUSED("unknown option --tempratur; did you mean --temperature?", "run", "m", "--tempratur", "1");
+    REFUSED("--help=zzzz: no such option or group", "serve", "--help=zzzz");
+    REFUSED("--help=max-num-sqs: no such option or group; did you mean max-num-seqs?", "serve", "--help=max-num-sqs");
     REFUSED("unknown option --zzzzzz", "run", "m", "--zzzzzz");
     REFUSED("unknown option -x", "run", "m", "-x");
     REFUSED("unknown command 'chta'; did you mean 'chat'?", "chta");
@@ -139,7 +168,7 @@ static void test_bash_offers(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(test_help), cmocka_unit_test(test_usage), cmocka_unit_test(test_environment),
+    const struct CMUnitTest tests[] = { cmocka_unit_test(test_help), cmocka_unit_test(test_topics), cmocka_unit_test(test_usage), cmocka_unit_test(test_environment),
                                         cmocka_unit_test(test_texts), cmocka_unit_test(test_bash_offers) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
