@@ -8,9 +8,13 @@
 #include "cli/term.h"
 
 /* vLLM's groups that have options here. */
-static const struct { const char *name; enum cli_section section; } groups[] = {
-    { "Frontend", CLI_SEC_COMMAND },  { "ModelConfig", CLI_SEC_MODEL },         { "CacheConfig", CLI_SEC_CACHE },
-    { "SchedulerConfig", CLI_SEC_SCHEDULER }, { "Options", CLI_SEC_COMMAND }, { "Sampling", CLI_SEC_SAMPLING }, { "General", CLI_SEC_GENERAL },
+static const struct {
+    const char *name;
+    enum cli_section section;
+} groups[] = {
+    { "Frontend", CLI_SEC_COMMAND },          { "ModelConfig", CLI_SEC_MODEL }, { "CacheConfig", CLI_SEC_CACHE },
+    { "SchedulerConfig", CLI_SEC_SCHEDULER }, { "Options", CLI_SEC_COMMAND },   { "Sampling", CLI_SEC_SAMPLING },
+    { "General", CLI_SEC_GENERAL },
 };
 
 /* Group g as this command names it: Frontend is what others call Options. */
@@ -26,7 +30,8 @@ static const char *nth_group(enum cli_command_id c, size_t i) {
     if (c != CLI_SERVE) return NULL;
     for (size_t k = 0; k < cli_num_vllm_flags; k++) {
         bool seen = k && !strcmp(cli_vllm_flags[k].group, cli_vllm_flags[k - 1].group);
-        for (size_t g = 0; g < VC_ARRAY_LEN(groups); g++) seen |= group_shown(g, c) && !strcasecmp(groups[g].name, cli_vllm_flags[k].group);
+        for (size_t g = 0; g < VC_ARRAY_LEN(groups); g++)
+            seen |= group_shown(g, c) && !strcasecmp(groups[g].name, cli_vllm_flags[k].group);
         if (!seen && i-- == 0) return cli_vllm_flags[k].group;
     }
     return NULL;
@@ -42,10 +47,14 @@ static void list_groups(struct vc_buf *b, enum cli_command_id c) {
 static void add_flag(struct vc_buf *b, const struct cli_vllm_flag *f) {
     vc_buf_printf(b, "  --%s%s%s: ", f->name, f->other ? " " : "", f->other ? f->other : "");
     bool is_switch = f->takes == CLI_TAKES_NOTHING || f->takes == CLI_TAKES_SWITCH;
-    if (f->accepts && !strcmp(f->accepts, "*")) vc_buf_adds(b, "any value is taken; ");
-    else if (f->accepts && !strcmp(f->accepts, "on|off")) vc_buf_adds(b, "taken, with and without no-; ");
-    else if (f->accepts && is_switch) vc_buf_printf(b, "only --%s%s is taken; ", strcmp(f->accepts, "off") ? "" : "no-", f->name);
-    else if (f->accepts) vc_buf_printf(b, "only %s is taken; ", *f->accepts ? f->accepts : "the empty text");
+    if (f->accepts && !strcmp(f->accepts, "*"))
+        vc_buf_adds(b, "any value is taken; ");
+    else if (f->accepts && !strcmp(f->accepts, "on|off"))
+        vc_buf_adds(b, "taken, with and without no-; ");
+    else if (f->accepts && is_switch)
+        vc_buf_printf(b, "only --%s%s is taken; ", strcmp(f->accepts, "off") ? "" : "no-", f->name);
+    else if (f->accepts)
+        vc_buf_printf(b, "only %s is taken; ", *f->accepts ? f->accepts : "the empty text");
     vc_buf_printf(b, "%s\n", f->text);
 }
 
@@ -75,7 +84,8 @@ static void add_one(struct vc_buf *b, const struct cli_opt *t, int width) {
     char env[80];
     cli_help_option(b, t, width);
     cli_env_name(t, env, sizeof env);
-    if (strcmp(t->name, "help") != 0 && strcmp(t->name, "version") != 0) vc_buf_printf(b, "      environment %s, in files of --config %s\n", env, t->name);
+    if (strcmp(t->name, "help") != 0 && strcmp(t->name, "version") != 0)
+        vc_buf_printf(b, "      environment %s, in files of --config %s\n", env, t->name);
 }
 
 /* All whose names are, or hold, the topic without its dashes. */

@@ -9,20 +9,28 @@
 #include "cli/options.h"
 
 const struct cli_opt cli_opts_table[CLI_NUM_OPTS] = {
-#define CLI_OPT(id, name, letter, arg, dflt, kind, field, section, commands, text) \
-    { name, letter, arg, dflt, CLI_##kind, offsetof(struct cli_opts, field), CLI_SEC_##section, (unsigned)(commands), text },
+#define CLI_OPT(id, name, letter, arg, dflt, kind, field, section, commands, text)                                     \
+    { name, letter, arg, dflt, CLI_##kind, offsetof(struct cli_opts, field), CLI_SEC_##section, (unsigned)(commands),  \
+      text },
 #include "cli/options.def"
 #undef CLI_OPT
 };
 
 /* Other names of options. */
-static const struct { const char *name; size_t opt; } names[] = { { "device-memory-utilization", CLI_OPT_MEMORY_SHARE } };
+static const struct {
+    const char *name;
+    size_t opt;
+} names[] = { { "device-memory-utilization", CLI_OPT_MEMORY_SHARE } };
 
 /* Other words for a choice: as vLLM spells them. */
-static const struct { size_t opt; const char *word, *choice; } synonyms[] = {
-    { CLI_OPT_DTYPE, "half", "float16" },         { CLI_OPT_DTYPE, "float", "float32" },        { CLI_OPT_LOG_LEVEL, "CRITICAL", "error" },
-    { CLI_OPT_LOG_LEVEL, "ERROR", "error" },      { CLI_OPT_LOG_LEVEL, "WARNING", "warning" },  { CLI_OPT_LOG_LEVEL, "INFO", "info" },
-    { CLI_OPT_LOG_LEVEL, "DEBUG", "debug" },      { CLI_OPT_LOG_LEVEL, "NOTSET", "debug" },
+static const struct {
+    size_t opt;
+    const char *word, *choice;
+} synonyms[] = {
+    { CLI_OPT_DTYPE, "half", "float16" },        { CLI_OPT_DTYPE, "float", "float32" },
+    { CLI_OPT_LOG_LEVEL, "CRITICAL", "error" },  { CLI_OPT_LOG_LEVEL, "ERROR", "error" },
+    { CLI_OPT_LOG_LEVEL, "WARNING", "warning" }, { CLI_OPT_LOG_LEVEL, "INFO", "info" },
+    { CLI_OPT_LOG_LEVEL, "DEBUG", "debug" },     { CLI_OPT_LOG_LEVEL, "NOTSET", "debug" },
 };
 
 void cli_env_name(const struct cli_opt *opt, char *dst, size_t cap) {
@@ -32,8 +40,7 @@ void cli_env_name(const struct cli_opt *opt, char *dst, size_t cap) {
 
 bool cli_option_in(const struct cli_opts *o, size_t i) { return (cli_opts_table[i].commands >> o->command & 1u) != 0; }
 
-/* name[0 … n) as written, with _ for - allowed. */
-static bool same_name(const char *name, size_t n, const char *want) {
+bool cli_same_name(const char *name, size_t n, const char *want) {
     if (strlen(want) != n) return false;
     for (size_t i = 0; i < n; i++)
         if (name[i] != want[i] && !(name[i] == '_' && want[i] == '-')) return false;
@@ -43,13 +50,15 @@ static bool same_name(const char *name, size_t n, const char *want) {
 size_t cli_find_option(const struct cli_opts *o, const char *name, size_t n, bool *off) {
     *off = false;
     for (size_t i = 0; i < CLI_NUM_OPTS; i++)
-        if (cli_option_in(o, i) && same_name(name, n, cli_opts_table[i].name)) return i;
+        if (cli_option_in(o, i) && cli_same_name(name, n, cli_opts_table[i].name)) return i;
     for (size_t i = 0; i < VC_ARRAY_LEN(names); i++)
-        if (cli_option_in(o, names[i].opt) && same_name(name, n, names[i].name)) return names[i].opt;
-    if (n <= 3 || !same_name(name, 3, "no-")) return CLI_NUM_OPTS;
+        if (cli_option_in(o, names[i].opt) && cli_same_name(name, n, names[i].name)) return names[i].opt;
+    if (n <= 3 || !cli_same_name(name, 3, "no-")) return CLI_NUM_OPTS;
     *off = true;
     for (size_t i = 0; i < CLI_NUM_OPTS; i++)
-        if (cli_option_in(o, i) && cli_opts_table[i].kind == CLI_BOOL && same_name(name + 3, n - 3, cli_opts_table[i].name)) return i;
+        if (cli_option_in(o, i) && cli_opts_table[i].kind == CLI_BOOL &&
+            cli_same_name(name + 3, n - 3, cli_opts_table[i].name))
+            return i;
     return CLI_NUM_OPTS;
 }
 
@@ -65,7 +74,8 @@ static const char *nth_name(void *ctx, size_t i) {
         if (cli_option_in(o, k) && i-- == 0) return cli_opts_table[k].name;
     bool off;
     for (size_t k = 0; k < cli_num_vllm_flags; k++)
-        if (cli_vllm_find(o, cli_vllm_flags[k].name, strlen(cli_vllm_flags[k].name), &off) && i-- == 0) return cli_vllm_flags[k].name;
+        if (cli_vllm_find(o, cli_vllm_flags[k].name, strlen(cli_vllm_flags[k].name), &off) && i-- == 0)
+            return cli_vllm_flags[k].name;
     return NULL;
 }
 
@@ -97,10 +107,12 @@ static bool set_text(struct cli_opts *o, size_t i, const char *text) {
     void *at = (char *)o + t->at;
     uint64_t v;
     switch (t->kind) {
-        case CLI_FLAG: case CLI_BOOL: return false;
+        case CLI_FLAG:
+        case CLI_BOOL: return false;
         case CLI_STR: return (*(const char **)at = strchr(t->arg, '|') ? choice_of(i, text) : text) != NULL;
         case CLI_U32:
-            if (i == CLI_OPT_MAX_MODEL_LEN && (!strcmp(text, "auto") || !strcmp(text, "-1"))) text = "0";      /* what the cache holds */
+            if (i == CLI_OPT_MAX_MODEL_LEN && (!strcmp(text, "auto") || !strcmp(text, "-1")))
+                text = "0"; /* what the cache holds */
             if (!cli_read_size(text, true, UINT32_MAX, &v)) return false;
             *(uint32_t *)at = (uint32_t)v;
             return true;
@@ -130,8 +142,10 @@ const char *cli_option_wanted(const struct cli_opt *t) {
         case CLI_IDS: return "token ids such as 1,2,3";
         case CLI_COUNTS: return "numbers from 1 such as 1,8,32";
         case CLI_BIASES: return "token:bias pairs such as 17:-100,42:2.5";
-        case CLI_FLAG: case CLI_BOOL: return "1 or 0";
-        case CLI_STR: case CLI_STRS: break;
+        case CLI_FLAG:
+        case CLI_BOOL: return "1 or 0";
+        case CLI_STR:
+        case CLI_STRS: break;
     }
     return t->arg;
 }
@@ -154,14 +168,18 @@ int cli_option_switch(struct cli_opts *o, size_t i, bool on) {
 
 int cli_set_option(struct cli_opts *o, size_t i, bool off, const char *text, const char *spelled) {
     const struct cli_opt *t = &cli_opts_table[i];
-    if (!cli_is_switch(t)) return text ? cli_option_set(o, i, text, spelled) : cli_usage(o, "%s needs a value: %s", spelled, t->arg);
-    if (text && strcmp(text, "0") != 0 && strcmp(text, "1") != 0) return cli_usage(o, "%s: '%s', expected 1 or 0", spelled, text);
+    if (!cli_is_switch(t))
+        return text ? cli_option_set(o, i, text, spelled) : cli_usage(o, "%s needs a value: %s", spelled, t->arg);
+    if (text && strcmp(text, "0") != 0 && strcmp(text, "1") != 0)
+        return cli_usage(o, "%s: '%s', expected 1 or 0", spelled, text);
     return cli_option_switch(o, i, (!text || text[0] == '1') != off);
 }
 
 static void defaults(struct cli_opts *o) {
     enum cli_command_id command = o->command;
-    *o = (struct cli_opts){ .command = command, .bench_prompt = 512, .bench_output = 128, .reps = 1, .add_special = 1, .progress_bar = 1 };
+    *o = (struct cli_opts){
+        .command = command, .bench_prompt = 512, .bench_output = 128, .reps = 1, .add_special = 1, .progress_bar = 1
+    };
     vc_model_params_init(&o->model);
     vc_sampling_params_init(&o->sampling);
     vc_server_params_init(&o->server);

@@ -1,21 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0
- * options.h: what the readers of options share: the command line (options_words.c), the environment (options_env.c), the
- * file of --config (options_file.c), and vLLM's flags that are no options here (vllm_flags.c). The command line is read
- * first; the others leave alone what was given before them. */
+ * options.h: what the readers of options share: the command line (options_words.c), the environment (options_env.c),
+ * the file of --config (options_file.c), and vLLM's flags that are no options here (vllm_flags.c). The command line is
+ * read first; the others leave alone what was given before them. */
 #ifndef VC_CLI_OPTIONS_H
 #define VC_CLI_OPTIONS_H
 
 #include "cli/cli.h"
 
+/* Is name[0 … n) this name? _ counts as -. */
+bool cli_same_name(const char *name, size_t n, const char *want);
 size_t cli_option_letter(const struct cli_opts *o, char c);
-bool cli_option_in(const struct cli_opts *o, size_t i);              /* does the command have it? */
+bool cli_option_in(const struct cli_opts *o, size_t i); /* does the command have it? */
 static inline bool cli_is_switch(const struct cli_opt *t) { return t->kind == CLI_FLAG || t->kind == CLI_BOOL; }
 static inline bool cli_is_list(const struct cli_opt *t) { return t->kind == CLI_STRS || t->kind == CLI_LIST; }
 
 /* Sets one option from o->reading; spelled is its name for errors. Texts must live as long as o. Exit codes. */
 int cli_option_set(struct cli_opts *o, size_t i, const char *text, const char *spelled);
 int cli_option_switch(struct cli_opts *o, size_t i, bool on);
-const char *cli_option_wanted(const struct cli_opt *t);              /* "a whole number such as 512 or 4K" */
+const char *cli_option_wanted(const struct cli_opt *t); /* "a whole number such as 512 or 4K" */
 
 /* "unknown option --NAME", with the nearest known one. */
 int cli_option_unknown(struct cli_opts *o, const char *name, size_t n);
@@ -24,7 +26,7 @@ const char *cli_option_near(struct cli_opts *o, const char *name);
 
 int cli_read_words(struct cli_opts *o, int argc, char **argv, int first);
 int cli_read_environment(struct cli_opts *o);
-int cli_read_config(struct cli_opts *o);                             /* o->config; nothing when NULL */
+int cli_read_config(struct cli_opts *o); /* o->config; nothing when NULL */
 /* After all others: variables VLLMC_… that nothing reads, and vLLM's VLLM_API_KEY where no key was given. */
 int cli_check_environment(struct cli_opts *o);
 

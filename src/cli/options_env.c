@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * options_env.c: VLLMC_<OPTION> of the environment into struct cli_opts, and words about variables that nothing reads. */
+ * options_env.c: VLLMC_<OPTION> of the environment into struct cli_opts, and words about variables that nothing reads.
+ */
 #include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,20 +10,24 @@
 
 extern char **environ;
 
-/* Read elsewhere, or set by Kubernetes for a service of the name vllmc. A name that ends in _ stands for all that begin so. */
+/* Read elsewhere, or set by Kubernetes for a service of the name vllmc. A name that ends in _ stands for all that begin
+ * so. */
 static const char *const others[] = { "VLLMC_CPU", "VLLMC_TEST_", "VLLMC_SERVICE_", "VLLMC_PORT_" };
 
 static bool is_other(const char *name, size_t n) {
     for (size_t i = 0; i < VC_ARRAY_LEN(others); i++) {
         size_t len = strlen(others[i]);
-        if (others[i][len - 1] == '_' ? n >= len && !memcmp(name, others[i], len) : n == len && !memcmp(name, others[i], len)) return true;
+        if (others[i][len - 1] == '_' ? n >= len && !memcmp(name, others[i], len)
+                                      : n == len && !memcmp(name, others[i], len))
+            return true;
     }
     return false;
 }
 
 static int set_list(struct cli_opts *o, size_t i, const char *text, const char *name) {
     struct cli_strs list = { 0 };
-    if (!cli_read_strings(&o->arena, &list, text)) return cli_usage(o, "%s: '%s', expected a text, or a JSON list of texts", name, text);
+    if (!cli_read_strings(&o->arena, &list, text))
+        return cli_usage(o, "%s: '%s', expected a text, or a JSON list of texts", name, text);
     int rc = CLI_OK;
     for (size_t k = 0; rc == CLI_OK && k < list.n; k++) rc = cli_option_set(o, i, list.v[k], name);
     return rc;
@@ -54,8 +59,10 @@ static int warn(struct cli_opts *o, const char *name, const char *flag) {
         vc_buf_addc(&b, '?');
     }
     int rc = CLI_OK;
-    if (o->strict_environment) rc = cli_usage(o, "%s", b.p ? b.p : shown);
-    else fprintf(stderr, "vllmc: warning: %s\n", b.p ? b.p : shown);
+    if (o->strict_environment)
+        rc = cli_usage(o, "%s", b.p ? b.p : shown);
+    else
+        fprintf(stderr, "vllmc: warning: %s\n", b.p ? b.p : shown);
     vc_buf_free(&b);
     return rc;
 }
@@ -65,7 +72,9 @@ static int unknown(struct cli_opts *o, const char *entry) {
     const char *eq = strchr(entry, '=');
     size_t n = eq ? (size_t)(eq - entry) : 0;
     char name[80], flag[80];
-    if (n <= 6 || n >= sizeof name || strncmp(entry, "VLLMC_", 6) != 0 || is_other(entry, n) || of_any_command(entry, n)) return CLI_OK;
+    if (n <= 6 || n >= sizeof name || strncmp(entry, "VLLMC_", 6) != 0 || is_other(entry, n) ||
+        of_any_command(entry, n))
+        return CLI_OK;
     memcpy(name, entry, n);
     name[n] = '\0';
     for (size_t i = 6; i <= n; i++) flag[i - 6] = name[i] == '_' ? '-' : (char)tolower((unsigned char)name[i]);
@@ -84,8 +93,10 @@ int cli_read_environment(struct cli_opts *o) {
         char name[80];
         cli_env_name(&cli_opts_table[i], name, sizeof name);
         const char *text = getenv(name);
-        if (!text || !*text || !cli_option_in(o, i) || o->given[i] || i == CLI_OPT_HELP || i == CLI_OPT_VERSION) continue;
-        if (i == CLI_OPT_PORT && !strncmp(text, "tcp://", 6)) continue;      /* Kubernetes' link to a service of the name vllmc */
+        if (!text || !*text || !cli_option_in(o, i) || o->given[i] || i == CLI_OPT_HELP || i == CLI_OPT_VERSION)
+            continue;
+        if (i == CLI_OPT_PORT && !strncmp(text, "tcp://", 6))
+            continue; /* Kubernetes' link to a service of the name vllmc */
         if (i == CLI_OPT_MODEL && o->num_args) continue;
         int rc = set_known(o, i, text, name);
         if (rc != CLI_OK) return rc;
@@ -97,6 +108,7 @@ int cli_check_environment(struct cli_opts *o) {
     int rc = CLI_OK;
     for (char **e = environ; rc == CLI_OK && *e; e++) rc = unknown(o, *e);
     const char *key = getenv("VLLM_API_KEY");
-    if (rc == CLI_OK && o->command == CLI_SERVE && !o->given[CLI_OPT_API_KEY] && key && *key) rc = cli_option_set(o, CLI_OPT_API_KEY, key, "VLLM_API_KEY");
+    if (rc == CLI_OK && o->command == CLI_SERVE && !o->given[CLI_OPT_API_KEY] && key && *key)
+        rc = cli_option_set(o, CLI_OPT_API_KEY, key, "VLLM_API_KEY");
     return rc;
 }

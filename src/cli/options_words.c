@@ -5,7 +5,10 @@
 
 #include "cli/options.h"
 
-struct words { int argc, at; char **argv; };
+struct words {
+    int argc, at;
+    char **argv;
+};
 
 /* The next word, when it is no option; NULL otherwise. "-1" is a value. */
 static const char *next_value(struct words *w) {
@@ -15,8 +18,8 @@ static const char *next_value(struct words *w) {
     return w->argv[++w->at];
 }
 
-
-/* Lists shown as "NAME …" take several words, as vLLM's, once the model was named: before, the next word is the model. */
+/* Lists shown as "NAME …" take several words, as vLLM's, once the model was named: before, the next word is the model.
+ */
 static int more_texts(struct cli_opts *o, struct words *w, size_t i, const char *spelled) {
     const struct cli_opt *t = &cli_opts_table[i];
     if (t->kind != CLI_STRS || !strstr(t->arg, "…") || o->command != CLI_SERVE || !o->num_args) return CLI_OK;
@@ -39,9 +42,11 @@ static int take(struct cli_opts *o, struct words *w, size_t i, bool off, const c
 }
 
 /* One of vLLM's flags that is no option here, with its values. */
-static int take_vllm(struct cli_opts *o, struct words *w, const struct cli_vllm_flag *f, bool off, const char *inline_text, const char *spelled) {
+static int take_vllm(struct cli_opts *o, struct words *w, const struct cli_vllm_flag *f, bool off,
+                     const char *inline_text, const char *spelled) {
     if (f->takes == CLI_TAKES_NOTHING || f->takes == CLI_TAKES_SWITCH)
-        return inline_text ? cli_usage(o, "%s takes no value", spelled) : cli_vllm_take(o, f, off ? "off" : "on", spelled);
+        return inline_text ? cli_usage(o, "%s takes no value", spelled)
+                           : cli_vllm_take(o, f, off ? "off" : "on", spelled);
     const char *text = inline_text ? inline_text : next_value(w);
     if (!text && f->takes != CLI_TAKES_MAYBE && f->accepts) return cli_usage(o, "%s needs a value", spelled);
     int rc = cli_vllm_take(o, f, text, spelled);
@@ -106,11 +111,16 @@ int cli_read_words(struct cli_opts *o, int argc, char **argv, int first) {
     bool only_args = false;
     for (; rc == CLI_OK && w.at < argc; w.at++) {
         const char *word = argv[w.at];
-        if (!only_args && !strcmp(word, "--")) only_args = true;
-        else if (!only_args && word[0] == '-' && word[1] == '-') rc = take_long(o, &w);
-        else if (!only_args && word[0] == '-' && word[1]) rc = take_letters(o, &w);
-        else if (o->num_args == VC_ARRAY_LEN(o->arg)) rc = cli_usage(o, "'%s': too many arguments", word);
-        else o->arg[o->num_args++] = word;
+        if (!only_args && !strcmp(word, "--"))
+            only_args = true;
+        else if (!only_args && word[0] == '-' && word[1] == '-')
+            rc = take_long(o, &w);
+        else if (!only_args && word[0] == '-' && word[1])
+            rc = take_letters(o, &w);
+        else if (o->num_args == VC_ARRAY_LEN(o->arg))
+            rc = cli_usage(o, "'%s': too many arguments", word);
+        else
+            o->arg[o->num_args++] = word;
     }
     return rc;
 }

@@ -8,8 +8,12 @@
 
 /* --uvicorn-log-level → the least important lines about HTTP. */
 static int http_level(const char *name) {
-    static const struct { const char *name; int level; } levels[] = {
-        { "critical", VC_LOG_ERROR }, { "error", VC_LOG_ERROR }, { "warning", VC_LOG_WARN }, { "debug", VC_LOG_DEBUG }, { "trace", VC_LOG_DEBUG },
+    static const struct {
+        const char *name;
+        int level;
+    } levels[] = {
+        { "critical", VC_LOG_ERROR }, { "error", VC_LOG_ERROR }, { "warning", VC_LOG_WARN },
+        { "debug", VC_LOG_DEBUG },    { "trace", VC_LOG_DEBUG },
     };
     for (size_t i = 0; name && i < VC_ARRAY_LEN(levels); i++)
         if (!strcmp(levels[i].name, name)) return levels[i].level;
@@ -19,7 +23,8 @@ static int http_level(const char *name) {
 static int fingerprint(struct cli_opts *o, struct vc_server_params *p) {
     const char *mode = o->fingerprint_mode ? o->fingerprint_mode : "full";
     bool custom = !strcmp(mode, "custom");
-    if (custom && (!o->fingerprint_value || !*o->fingerprint_value)) return cli_usage(o, "--fingerprint-mode custom needs --fingerprint-value");
+    if (custom && (!o->fingerprint_value || !*o->fingerprint_value))
+        return cli_usage(o, "--fingerprint-mode custom needs --fingerprint-value");
     if (!custom && o->fingerprint_value) return cli_usage(o, "--fingerprint-value is for --fingerprint-mode custom");
     p->fingerprint = custom ? o->fingerprint_value : !strcmp(mode, "none") ? "" : NULL;
     return CLI_OK;
@@ -38,12 +43,20 @@ static int structured_key(struct cli_opts *o, struct vc_server_params *p, const 
         return *text && !o->serve_reasoning ? cli_fail("out of memory") : CLI_OK;
     }
     if (!strcmp(key, "backend"))
-        return text && !strcmp(text, "auto") ? CLI_OK : cli_usage(o, "%s: backend: grammars are compiled here, by one backend: \"auto\"", name);
+        return text && !strcmp(text, "auto")
+                   ? CLI_OK
+                   : cli_usage(o, "%s: backend: grammars are compiled here, by one backend: \"auto\"", name);
     if (!strcmp(key, "disable_additional_properties") || !strcmp(key, "enable_in_reasoning"))
-        return json_is_false(v) ? CLI_OK : cli_usage(o, "%s: %s: only false; %s", name, key,
-                                                     key[0] == 'd' ? "write \"additionalProperties\": false into the schema" : "reasoning is free text, the answer after it follows the grammar");
-    if (!strcmp(key, "reasoning_parser_plugin")) return text && !*text ? CLI_OK : cli_usage(o, "%s: %s: no Python is loaded; see vllmc parse --list", name, key);
-    return cli_usage(o, "%s: '%s': expected backend, disable_any_whitespace, reasoning_parser, disable_additional_properties or enable_in_reasoning with values of their types",
+        return json_is_false(v)
+                   ? CLI_OK
+                   : cli_usage(o, "%s: %s: only false; %s", name, key,
+                               key[0] == 'd' ? "write \"additionalProperties\": false into the schema"
+                                             : "reasoning is free text, the answer after it follows the grammar");
+    if (!strcmp(key, "reasoning_parser_plugin"))
+        return text && !*text ? CLI_OK : cli_usage(o, "%s: %s: no Python is loaded; see vllmc parse --list", name, key);
+    return cli_usage(o,
+                     "%s: '%s': expected backend, disable_any_whitespace, reasoning_parser, "
+                     "disable_additional_properties or enable_in_reasoning with values of their types",
                      name, key);
 }
 
@@ -52,7 +65,9 @@ static int structured(struct cli_opts *o, struct vc_server_params *p) {
     const char *key;
     vc_err err = VC_ERR_INIT;
     if (!o->structured_config) return CLI_OK;
-    if (vc_json_parse(&root, o->structured_config, strlen(o->structured_config), "--structured-outputs-config", &err) != VC_OK) return cli_usage(o, "%s", err.text);
+    if (vc_json_parse(&root, o->structured_config, strlen(o->structured_config), "--structured-outputs-config", &err) !=
+        VC_OK)
+        return cli_usage(o, "%s", err.text);
     int rc = CLI_OK;
     json_object_foreach(root, key, v) if (rc == CLI_OK) rc = structured_key(o, p, key, v);
     json_decref(root);
@@ -71,17 +86,23 @@ static bool are_tokens(const struct cli_strs *l) {
 
 int cli_serve_options(struct cli_opts *o, struct vc_server_params *p) {
     enum { LEAST_HEAD = 16 << 10, MOST_HEAD = 64 << 20 };
-    if (o->given[CLI_OPT_UDS] && (o->given[CLI_OPT_HOST] || o->given[CLI_OPT_PORT])) return cli_usage(o, "--uds excludes --host and --port");
+    if (o->given[CLI_OPT_UDS] && (o->given[CLI_OPT_HOST] || o->given[CLI_OPT_PORT]))
+        return cli_usage(o, "--uds excludes --host and --port");
     if (p->ssl_keyfile && !p->ssl_certfile) return cli_usage(o, "--ssl-keyfile needs --ssl-certfile");
     for (size_t i = 0; i < o->api_keys.n; i++)
         if (!o->api_keys.v[i][0]) return cli_usage(o, "--api-key: an empty key lets everyone in");
-    if (!are_tokens(&o->allowed_methods)) return cli_usage(o, "--allowed-methods: at most 64 names of methods such as GET, or *");
-    if (!are_tokens(&o->allowed_headers)) return cli_usage(o, "--allowed-headers: at most 64 names of headers such as X-Request-Id, or *");
-    if (o->model.max_logprobs < -1) return cli_usage(o, "--max-logprobs: %d, expected -1 or more", (int)o->model.max_logprobs);
-    if (p->front_threads < 1 || p->front_threads > 256) return cli_usage(o, "--renderer-num-workers: %u, expected 1 to 256", p->front_threads);
+    if (!are_tokens(&o->allowed_methods))
+        return cli_usage(o, "--allowed-methods: at most 64 names of methods such as GET, or *");
+    if (!are_tokens(&o->allowed_headers))
+        return cli_usage(o, "--allowed-headers: at most 64 names of headers such as X-Request-Id, or *");
+    if (o->model.max_logprobs < -1)
+        return cli_usage(o, "--max-logprobs: %d, expected -1 or more", (int)o->model.max_logprobs);
+    if (p->front_threads < 1 || p->front_threads > 256)
+        return cli_usage(o, "--renderer-num-workers: %u, expected 1 to 256", p->front_threads);
     if (p->stream_interval < 1) return cli_usage(o, "--stream-interval: 0, expected at least 1");
     if (p->max_headers < 1) return cli_usage(o, "--h11-max-header-count: 0, expected at least 1");
-    if (p->max_head_bytes < LEAST_HEAD || p->max_head_bytes > MOST_HEAD) return cli_usage(o, "--h11-max-incomplete-event-size: expected 16K to 64M");
+    if (p->max_head_bytes < LEAST_HEAD || p->max_head_bytes > MOST_HEAD)
+        return cli_usage(o, "--h11-max-incomplete-event-size: expected 16K to 64M");
     p->api_keys = o->api_keys.v;
     p->num_api_keys = o->api_keys.n;
     p->allowed_origins = o->allowed_origins.v;

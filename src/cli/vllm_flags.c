@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * vllm_flags.c: vLLM's flags that are no options here: accepted where they ask for what is so, else refused with a reason. */
+ * vllm_flags.c: vLLM's flags that are no options here: accepted where they ask for what is so, else refused with a
+ * reason. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,13 +12,6 @@ const struct cli_vllm_flag cli_vllm_flags[] = {
 #undef CLI_VLLM
 };
 const size_t cli_num_vllm_flags = VC_ARRAY_LEN(cli_vllm_flags);
-
-static bool same_name(const char *name, size_t n, const char *want) {
-    if (strlen(want) != n) return false;
-    for (size_t i = 0; i < n; i++)
-        if (name[i] != want[i] && !(name[i] == '_' && want[i] == '-')) return false;
-    return true;
-}
 
 /* Is "-tp" or "--name" among the other spellings? */
 static bool other_name(const struct cli_vllm_flag *f, const char *word, size_t n) {
@@ -37,8 +31,9 @@ const struct cli_vllm_flag *cli_vllm_find(const struct cli_opts *o, const char *
     if (dot) n = (size_t)(dot - word);
     for (size_t i = 0; i < cli_num_vllm_flags; i++) {
         const struct cli_vllm_flag *f = &cli_vllm_flags[i];
-        if (other_name(f, word, n) || (word[0] != '-' && same_name(word, n, f->name))) return f;
-        if (f->takes == CLI_TAKES_SWITCH && n > 3 && same_name(word, 3, "no-") && same_name(word + 3, n - 3, f->name)) {
+        if (other_name(f, word, n) || (word[0] != '-' && cli_same_name(word, n, f->name))) return f;
+        if (f->takes == CLI_TAKES_SWITCH && n > 3 && cli_same_name(word, 3, "no-") &&
+            cli_same_name(word + 3, n - 3, f->name)) {
             *off = true;
             return f;
         }
@@ -72,12 +67,14 @@ bool cli_vllm_accepts(const struct cli_vllm_flag *f, const char *value) {
 int cli_vllm_take(struct cli_opts *o, const struct cli_vllm_flag *f, const char *value, const char *spelled) {
     bool is_switch = f->takes == CLI_TAKES_NOTHING || f->takes == CLI_TAKES_SWITCH;
     bool shown = value && *value && !is_switch;
-    if (!cli_vllm_accepts(f, value ? value : "")) return cli_usage(o, "%s%s%s: %s", spelled, shown ? " " : "", shown ? value : "", f->text);
+    if (!cli_vllm_accepts(f, value ? value : ""))
+        return cli_usage(o, "%s%s%s: %s", spelled, shown ? " " : "", shown ? value : "", f->text);
     static const char advice[] = "; leave it out";
     size_t n = strlen(f->text), m = sizeof advice - 1;
     if (n > m && !strcmp(f->text + n - m, advice)) n -= m;
     struct vc_buf b = { 0 };
-    vc_buf_printf(&b, "%s%s%s asks for what is so: %.*s", spelled, shown ? " " : "", shown ? value : "", (int)n, f->text);
+    vc_buf_printf(&b, "%s%s%s asks for what is so: %.*s", spelled, shown ? " " : "", shown ? value : "", (int)n,
+                  f->text);
     const char *line = b.p ? vc_arena_strdup(&o->arena, b.p) : NULL;
     vc_buf_free(&b);
     return line && cli_read_list(&o->arena, &o->notes, line) ? CLI_OK : cli_fail("out of memory");

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * srv_cors.c: what pages of other origins may ask for (CORS): the answer to preflight requests, with Starlette's words. */
+ * srv_cors.c: what pages of other origins may ask for (CORS): the answer to preflight requests, with Starlette's words.
+ */
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
@@ -25,7 +26,9 @@ static bool headers_allowed(const struct srv *s, const char *names) {
     for (const char *p = names; *p;) {
         p += strspn(p, ", \t");
         size_t n = strcspn(p, ", \t");
-        if (n && !listed(safe_headers, VC_ARRAY_LEN(safe_headers), p, n) && !listed(s->p.allowed_headers, s->p.num_allowed_headers, p, n)) return false;
+        if (n && !listed(safe_headers, VC_ARRAY_LEN(safe_headers), p, n) &&
+            !listed(s->p.allowed_headers, s->p.num_allowed_headers, p, n))
+            return false;
         p += n;
     }
     return true;
@@ -33,9 +36,11 @@ static bool headers_allowed(const struct srv *s, const char *names) {
 
 void srv_preflight(struct srv_call *c) {
     struct vc_buf b = { 0 };
-    const char *method = srv_header(c, "Access-Control-Request-Method"), *names = srv_header(c, "Access-Control-Request-Headers");
+    const char *method = srv_header(c, "Access-Control-Request-Method"),
+               *names = srv_header(c, "Access-Control-Request-Headers");
     static const char *const what[] = { "origin", "method", "headers" };
-    bool bad[] = { !c->origin || !srv_origin_allowed(c->srv, c->origin), !method || !method_allowed(c->srv, method), names && !headers_allowed(c->srv, names) };
+    bool bad[] = { !c->origin || !srv_origin_allowed(c->srv, c->origin), !method || !method_allowed(c->srv, method),
+                   names && !headers_allowed(c->srv, names) };
     const char *sep = "Disallowed CORS ";
     for (size_t i = 0; i < VC_ARRAY_LEN(what); i++) {
         if (!bad[i]) continue;
@@ -64,8 +69,10 @@ const char *srv_cors_methods(const struct srv *s, char *dst, size_t cap) {
 const char *srv_cors_headers(const struct srv_call *c, char *dst, size_t cap) {
     const struct srv *s = c->srv;
     const char *names = srv_header(c, "Access-Control-Request-Headers");
-    if (is_any(s->p.allowed_headers, s->p.num_allowed_headers)) return names ? names : "Authorization, Content-Type, X-Api-Key, X-Request-Id, Anthropic-Version";
+    if (is_any(s->p.allowed_headers, s->p.num_allowed_headers))
+        return names ? names : "Authorization, Content-Type, X-Api-Key, X-Request-Id, Anthropic-Version";
     int n = snprintf(dst, cap, "%s, %s, %s, %s", safe_headers[0], safe_headers[1], safe_headers[2], safe_headers[3]);
-    for (size_t i = 0; i < s->p.num_allowed_headers && n >= 0 && (size_t)n < cap; i++) n += snprintf(dst + n, cap - (size_t)n, ", %s", s->p.allowed_headers[i]);
+    for (size_t i = 0; i < s->p.num_allowed_headers && n >= 0 && (size_t)n < cap; i++)
+        n += snprintf(dst + n, cap - (size_t)n, ", %s", s->p.allowed_headers[i]);
     return dst;
 }

@@ -18,16 +18,18 @@ static bool has_line(const char *out, const char *begins, const char *source) {
     }
     return false;
 }
-#define LINE(out, begins, source)                                                                                  \
-    do {                                                                                                           \
-        if (!has_line(out, begins, source)) print_error("no '%s … %s' in:\n%s", begins, source, out);              \
-        assert_true(has_line(out, begins, source));                                                                \
+#define LINE(out, begins, source)                                                                                      \
+    do {                                                                                                               \
+        if (!has_line(out, begins, source)) print_error("no '%s … %s' in:\n%s", begins, source, out);                  \
+        assert_true(has_line(out, begins, source));                                                                    \
     } while (0)
 
 static void test_precedence(void **state) {
     (void)state;
-    const char *path = config("model: /from/file\n# a comment\nmax_model_len: 4k\nport: 9001\nhost: 'a b'\nseed: 7\nserved-model-name:\n  - one\n  - two\n"
-                              "enable-prefix-caching: no\nenable-log-requests: true\napi-key: secret\nuds:\noverride-generation-config: {temperature: 0.5, eos_token_id: [1, 2]}\n");
+    const char *path = config("model: /from/file\n# a comment\nmax_model_len: 4k\nport: 9001\nhost: 'a b'\nseed: "
+                              "7\nserved-model-name:\n  - one\n  - two\n"
+                              "enable-prefix-caching: no\nenable-log-requests: true\napi-key: "
+                              "secret\nuds:\noverride-generation-config: {temperature: 0.5, eos_token_id: [1, 2]}\n");
     setenv("VLLMC_PORT", "9002", 1);
     setenv("VLLMC_SEED", "8", 1);
     struct said s = PROGRAM(NULL, "serve", "--config", path, "--print-config", "--seed", "9");
@@ -54,7 +56,7 @@ static void test_precedence(void **state) {
     said_free(&s);
     unsetenv("VLLMC_PORT");
     unsetenv("VLLMC_SEED");
-    setenv("VLLMC_CONFIG", config("{\"seed\": 3, \"max-num-seqs\": 2}"), 1);       /* JSON, named by the environment */
+    setenv("VLLMC_CONFIG", config("{\"seed\": 3, \"max-num-seqs\": 2}"), 1); /* JSON, named by the environment */
     s = PROGRAM(NULL, "run", "m", "--print-config");
     expect_rc(&s, 0, "json");
     LINE(s.out, "model: \"m\" ", "# command line");
@@ -67,7 +69,8 @@ static void test_precedence(void **state) {
 static void test_lists(void **state) {
     (void)state;
     setenv("VLLMC_API_KEY", "[\"a\", \"b\"]", 1);
-    struct said s = PROGRAM(NULL, "serve", "m", "--print-config", "--served-model-name", "x", "y", "--allowed-origins", "[\"http://a\", \"http://b\"]");
+    struct said s = PROGRAM(NULL, "serve", "m", "--print-config", "--served-model-name", "x", "y", "--allowed-origins",
+                            "[\"http://a\", \"http://b\"]");
     expect_rc(&s, 0, "lists");
     LINE(s.out, "# api-key: 2, not shown ", "# environment");
     LINE(s.out, "served-model-name: [\"x\", \"y\"] ", "# command line");
@@ -90,7 +93,9 @@ static void test_lists(void **state) {
 
 static void test_bad_files(void **state) {
     (void)state;
-    static const struct { const char *text, *says; } cases[] = {
+    static const struct {
+        const char *text, *says;
+    } cases[] = {
         { "prot: 1\n", ".yaml:1: prot: is no option of vllmc serve; did you mean port?" },
         { "seed: 1\nzzzzzzzz: 1\n", ".yaml:2: zzzzzzzz: is no option of vllmc serve" },
         { "port: 1\nhost: x\nport: 2\n", ".yaml:3: port: is there twice" },
@@ -121,7 +126,8 @@ static void test_bad_files(void **state) {
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         struct said s = PROGRAM(NULL, "serve", "m", "--print-config", "--config", config(cases[i].text));
-        if (s.rc != 2 || !strstr(s.err, cases[i].says)) print_error("%s expected '%s', got %d: %s\n", cases[i].text, cases[i].says, s.rc, s.err);
+        if (s.rc != 2 || !strstr(s.err, cases[i].says))
+            print_error("%s expected '%s', got %d: %s\n", cases[i].text, cases[i].says, s.rc, s.err);
         assert_int_equal(s.rc, 2);
         assert_non_null(strstr(s.err, cases[i].says));
         assert_string_equal(s.out, "");
@@ -150,7 +156,8 @@ static void test_environment(void **state) {
     setenv("VLLMC_MAX_MODEL_LN", "1", 1);
     struct said s = PROGRAM(NULL, "serve", "m", "--print-config");
     expect_rc(&s, 0, "a mistyped variable");
-    assert_non_null(strstr(s.err, "VLLMC_MAX_MODEL_LN in the environment is no option; did you mean VLLMC_MAX_MODEL_LEN?"));
+    assert_non_null(
+        strstr(s.err, "VLLMC_MAX_MODEL_LN in the environment is no option; did you mean VLLMC_MAX_MODEL_LEN?"));
     said_free(&s);
     s = PROGRAM(NULL, "serve", "m", "--print-config", "--fail-on-environ-validation");
     expect_rc(&s, 2, "strict");
@@ -177,7 +184,7 @@ static void test_environment(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(test_precedence), cmocka_unit_test(test_lists), cmocka_unit_test(test_bad_files),
-                                        cmocka_unit_test(test_environment) };
+    const struct CMUnitTest tests[] = { cmocka_unit_test(test_precedence), cmocka_unit_test(test_lists),
+                                        cmocka_unit_test(test_bad_files), cmocka_unit_test(test_environment) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

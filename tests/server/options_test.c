@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * options_test.c: options of the server that change its answers. Expected forms are vLLM's; the answers to preflight
- * requests are Starlette's (middleware/cors.py). The model is the small one of goldens/models with a vocabulary of words. */
+ * requests are Starlette's (middleware/cors.py). The model is the small one of goldens/models with a vocabulary of
+ * words. */
 #include <unistd.h>
 
 #include "server/client.h"
@@ -11,7 +12,8 @@ static const char *tokenizer(void) {
     static char path[512];
     snprintf(path, sizeof path, "%s/words-tokenizer.json", VC_TEST_TMP);
     write_text(path, "{\"version\":\"1.0\",\"added_tokens\":[],\"pre_tokenizer\":{\"type\":\"WhitespaceSplit\"},"
-                     "\"model\":{\"type\":\"WordLevel\",\"unk_token\":\"u\",\"vocab\":{\"u\":0,\"x\":3,\"y\":4,\"tools\":5,\"z\":6}}}");
+                     "\"model\":{\"type\":\"WordLevel\",\"unk_token\":\"u\",\"vocab\":{\"u\":0,\"x\":3,\"y\":4,"
+                     "\"tools\":5,\"z\":6}}}");
     return path;
 }
 
@@ -33,14 +35,16 @@ static void ids_are(const char *path, const char *body, const char *key, const c
 }
 
 #define MESSAGES "\"messages\":[{\"role\":\"user\",\"content\":\"z\"}]"
-#define TOOLS    "\"tools\":[{\"type\":\"function\",\"function\":{\"name\":\"f\"}}],\"tool_choice\":\"none\""
+#define TOOLS "\"tools\":[{\"type\":\"function\",\"function\":{\"name\":\"f\"}}],\"tool_choice\":\"none\""
 
 static void test_templates(void **state) {
     (void)state;
     ids_are("/tokenize", "{" MESSAGES "}", "tokens", "[3,4,6]");
     ids_are("/tokenize", "{" MESSAGES ",\"chat_template_kwargs\":{\"k\":\"y\"}}", "tokens", "[4,6]");
-    ids_are("/v1/chat/completions", "{" MESSAGES ",\"max_tokens\":1,\"return_token_ids\":true}", "prompt_token_ids", "[3,4,6]");
-    ids_are("/v1/chat/completions", "{" MESSAGES "," TOOLS ",\"max_tokens\":1,\"return_token_ids\":true}", "prompt_token_ids", "[3,4,6]");
+    ids_are("/v1/chat/completions", "{" MESSAGES ",\"max_tokens\":1,\"return_token_ids\":true}", "prompt_token_ids",
+            "[3,4,6]");
+    ids_are("/v1/chat/completions", "{" MESSAGES "," TOOLS ",\"max_tokens\":1,\"return_token_ids\":true}",
+            "prompt_token_ids", "[3,4,6]");
 }
 
 static size_t events(const char *text) {
@@ -54,19 +58,27 @@ static void test_answers(void **state) {
     json_t *v = answer_of("/v1/completions", "{\"prompt\":[1,2,3],\"max_tokens\":2,\"ignore_eos\":true}", 200);
     assert_string_equal(json_string_value(json_object_get(v, "system_fingerprint")), "fp \"1\"");
     json_decref(v);
-    struct answer a = post(&g_server, "/v1/completions", "{\"prompt\":[1,2,3],\"max_tokens\":9,\"ignore_eos\":true,\"stream\":true}");
+    struct answer a =
+        post(&g_server, "/v1/completions", "{\"prompt\":[1,2,3],\"max_tokens\":9,\"ignore_eos\":true,\"stream\":true}");
     assert_non_null(strstr(a.body, "\"system_fingerprint\":\"fp \\\"1\\\"\""));
-    assert_int_equal(events(a.body), 3);                     /* tokens 1, 2 to 5, 6 to 9 */
+    assert_int_equal(events(a.body), 3); /* tokens 1, 2 to 5, 6 to 9 */
     answer_free(&a);
-    a = post(&g_server, "/v1/completions", "{\"prompt\":[1,2,3],\"max_tokens\":9,\"ignore_eos\":true,\"stream\":true,\"stream_interval\":1}");
+    a = post(&g_server, "/v1/completions",
+             "{\"prompt\":[1,2,3],\"max_tokens\":9,\"ignore_eos\":true,\"stream\":true,\"stream_interval\":1}");
     assert_int_equal(events(a.body), 9);
     answer_free(&a);
     v = answer_of("/v1/completions", "{\"prompt\":[1,2,3],\"max_tokens\":1,\"logprobs\":3}", 400);
-    assert_non_null(strstr(json_string_value(json_object_get(json_object_get(v, "error"), "message")), "greater than max allowed: 2"));
+    assert_non_null(strstr(json_string_value(json_object_get(json_object_get(v, "error"), "message")),
+                           "greater than max allowed: 2"));
     json_decref(v);
     /* Greedy by --override-generation-config: the same answer without a seed. */
-    json_t *one = answer_of("/v1/completions", "{\"prompt\":[1,2,3],\"max_tokens\":12,\"ignore_eos\":true,\"return_token_ids\":true}", 200),
-           *two = answer_of("/v1/completions", "{\"prompt\":[1,2,3],\"max_tokens\":12,\"ignore_eos\":true,\"return_token_ids\":true,\"temperature\":0}", 200);
+    json_t *one =
+               answer_of("/v1/completions",
+                         "{\"prompt\":[1,2,3],\"max_tokens\":12,\"ignore_eos\":true,\"return_token_ids\":true}", 200),
+           *two = answer_of(
+               "/v1/completions",
+               "{\"prompt\":[1,2,3],\"max_tokens\":12,\"ignore_eos\":true,\"return_token_ids\":true,\"temperature\":0}",
+               200);
     const json_t *a1 = json_object_get(json_array_get(json_object_get(one, "choices"), 0), "token_ids"),
                  *a2 = json_object_get(json_array_get(json_object_get(two, "choices"), 0), "token_ids");
     assert_int_equal(json_array_size(a1), 12);
@@ -76,17 +88,20 @@ static void test_answers(void **state) {
 }
 
 /* Status and one header of the answer to OPTIONS with these three lines. */
-static void preflight(const char *origin, const char *method, const char *headers, long status, const char *says, const char *allows) {
+static void preflight(const char *origin, const char *method, const char *headers, long status, const char *says,
+                      const char *allows) {
     char request[1024];
     size_t n;
     int fd = raw_open(&g_server);
     snprintf(request, sizeof request,
-             "OPTIONS /v1/completions HTTP/1.1\r\nHost: x\r\nConnection: close\r\nOrigin: %s\r\nAccess-Control-Request-Method: %s\r\nAccess-Control-Request-Headers: %s\r\n\r\n", origin,
-             method, headers);
+             "OPTIONS /v1/completions HTTP/1.1\r\nHost: x\r\nConnection: close\r\nOrigin: "
+             "%s\r\nAccess-Control-Request-Method: %s\r\nAccess-Control-Request-Headers: %s\r\n\r\n",
+             origin, method, headers);
     raw_send(fd, request, strlen(request));
     char *text = raw_read(fd, 5000, &n), line[32];
     snprintf(line, sizeof line, "HTTP/1.1 %ld ", status);
-    if (strncmp(text, line, strlen(line)) != 0 || !strstr(text, says) || (allows && !strstr(text, allows))) print_error("%s\n%s\nexpected %ld, %s\n", request, text, status, says);
+    if (strncmp(text, line, strlen(line)) != 0 || !strstr(text, says) || (allows && !strstr(text, allows)))
+        print_error("%s\n%s\nexpected %ld, %s\n", request, text, status, says);
     assert_true(strncmp(text, line, strlen(line)) == 0);
     assert_non_null(strstr(text, says));
     if (allows) assert_non_null(strstr(text, allows));
@@ -96,7 +111,8 @@ static void preflight(const char *origin, const char *method, const char *header
 
 static void test_cors(void **state) {
     (void)state;
-    preflight("http://a", "POST", "content-type, x-mine", 200, "OK", "Access-Control-Allow-Headers: Accept, Accept-Language, Content-Language, Content-Type, X-Mine\r\n");
+    preflight("http://a", "POST", "content-type, x-mine", 200, "OK",
+              "Access-Control-Allow-Headers: Accept, Accept-Language, Content-Language, Content-Type, X-Mine\r\n");
     preflight("http://b", "POST", "X-Mine", 200, "OK", "Access-Control-Allow-Methods: POST\r\n");
     preflight("http://c", "POST", "x-mine", 400, "Disallowed CORS origin", NULL);
     preflight("http://a", "GET", "x-mine", 400, "Disallowed CORS method", NULL);
@@ -107,7 +123,7 @@ static void test_cors(void **state) {
 static void test_head(void **state) {
     (void)state;
     char request[4096] = "GET /health HTTP/1.1\r\nHost: x\r\nConnection: close\r\n";
-    for (int more = 0; more < 2; more++) {                   /* 10 headers, then 11 */
+    for (int more = 0; more < 2; more++) { /* 10 headers, then 11 */
         for (int i = 0; i < (more ? 1 : 8); i++) strcat(request, "X-A: b\r\n");
         int fd = raw_open(&g_server);
         raw_send(fd, request, strlen(request));
@@ -140,7 +156,7 @@ static void test_log(void **state) {
     a = get(&g_server, "/v1/models");
     answer_free(&a);
     char *log = NULL;
-    for (int i = 0; i < 100; i++) {                          /* the line comes after the answer */
+    for (int i = 0; i < 100; i++) { /* the line comes after the answer */
         free(log);
         log = read_text(g_server.err);
         if (log && strstr(log, "GET /v1/models 200")) break;
@@ -155,12 +171,16 @@ static void test_log(void **state) {
 static void test_server(void **state) {
     (void)state;
     const char *model = vc_golden("models/llama");
-    SERVER_START(&g_server, model, "--tokenizer", tokenizer(), "--chat-template", "{{ k }} {% if tools %}tools {% endif %}{{ messages[0]['content'] }}", "--threads", "1",
-                 "--default-chat-template-kwargs", "{\"k\": \"x y\"}", "--exclude-tools-when-tool-choice-none", "--fingerprint-mode", "custom", "--fingerprint-value",
-                 "fp \"1\"", "--stream-interval", "4", "--max-logprobs", "2", "--override-generation-config", "{\"temperature\": 0}", "--allowed-origins",
-                 "[\"http://a\", \"http://b\"]", "--allowed-methods", "POST", "--allowed-headers", "X-Mine", "--h11-max-header-count", "10",
-                 "--h11-max-incomplete-event-size", "64K", "--disable-access-log-for-endpoints", "/health,/version", "--trust-remote-code", "--num-gpu-blocks-override", "40",
-                 "--prefix-caching-hash-algo", "xxhash_cbor", "--long-prefill-token-threshold", "16");
+    SERVER_START(&g_server, model, "--tokenizer", tokenizer(), "--chat-template",
+                 "{{ k }} {% if tools %}tools {% endif %}{{ messages[0]['content'] }}", "--threads", "1",
+                 "--default-chat-template-kwargs", "{\"k\": \"x y\"}", "--exclude-tools-when-tool-choice-none",
+                 "--fingerprint-mode", "custom", "--fingerprint-value", "fp \"1\"", "--stream-interval", "4",
+                 "--max-logprobs", "2", "--override-generation-config", "{\"temperature\": 0}", "--allowed-origins",
+                 "[\"http://a\", \"http://b\"]", "--allowed-methods", "POST", "--allowed-headers", "X-Mine",
+                 "--h11-max-header-count", "10", "--h11-max-incomplete-event-size", "64K",
+                 "--disable-access-log-for-endpoints", "/health,/version", "--trust-remote-code",
+                 "--num-gpu-blocks-override", "40", "--prefix-caching-hash-algo", "xxhash_cbor",
+                 "--long-prefill-token-threshold", "16");
     test_templates(state);
     test_answers(state);
     test_cors(state);
@@ -176,10 +196,12 @@ static void test_server(void **state) {
 static void test_others(void **state) {
     (void)state;
     const char *model = vc_golden("models/llama");
-    SERVER_START(&g_server, model, "--skip-tokenizer-init", "--threads", "1", "--fingerprint-mode", "none", "--max-logprobs", "-1", "--uvicorn-log-level", "warning",
-                 "--gpu-memory-utilization", "0.5", "--no-enable-chunked-prefill", "--max-num-batched-tokens", "512", "--no-scheduler-reserve-full-isl", "--watermark", "0.01",
-                 "--max-model-len", "256", "--no-use-tqdm-on-load");
-    json_t *v = answer_of("/v1/completions", "{\"prompt\":[1,2,3],\"max_tokens\":1,\"logprobs\":-1,\"return_token_ids\":true}", 200);
+    SERVER_START(&g_server, model, "--skip-tokenizer-init", "--threads", "1", "--fingerprint-mode", "none",
+                 "--max-logprobs", "-1", "--uvicorn-log-level", "warning", "--gpu-memory-utilization", "0.5",
+                 "--no-enable-chunked-prefill", "--max-num-batched-tokens", "512", "--no-scheduler-reserve-full-isl",
+                 "--watermark", "0.01", "--max-model-len", "256", "--no-use-tqdm-on-load");
+    json_t *v = answer_of("/v1/completions",
+                          "{\"prompt\":[1,2,3],\"max_tokens\":1,\"logprobs\":-1,\"return_token_ids\":true}", 200);
     assert_true(json_is_null(json_object_get(v, "system_fingerprint")));
     json_decref(v);
     json_decref(answer_of("/v1/completions", "{\"prompt\":\"x\",\"max_tokens\":1}", 400));
@@ -211,20 +233,24 @@ static void test_refused(void **state) {
     REFUSED("--allowed-methods: at most 64 names", "--allowed-methods", "GET, POST");
     REFUSED("--stream-interval: 0, expected at least 1", "--stream-interval", "0");
     REFUSED("--h11-max-incomplete-event-size: expected 16K to 64M", "--h11-max-incomplete-event-size", "100");
-    REFUSED("disable_additional_properties: only false", "--structured-outputs-config", "{\"disable_additional_properties\": true}");
+    REFUSED("disable_additional_properties: only false", "--structured-outputs-config",
+            "{\"disable_additional_properties\": true}");
     REFUSED("'backnd': expected backend", "--structured-outputs-config", "{\"backnd\": \"auto\"}");
     REFUSED("--max-logprobs: -2, expected -1 or more", "--max-logprobs", "-2");
-    struct said s = PROGRAM(NULL, "serve", vc_golden("models/llama"), "--port", "0", "--override-generation-config", "{\"temprature\": 1}", "--threads", "1");
+    struct said s = PROGRAM(NULL, "serve", vc_golden("models/llama"), "--port", "0", "--override-generation-config",
+                            "{\"temprature\": 1}", "--threads", "1");
     expect_rc(&s, 2, "override");
     assert_non_null(strstr(s.err, "override_generation_config: no key 'temprature'"));
     said_free(&s);
-    s = PROGRAM(NULL, "serve", vc_golden("models/llama"), "--port", "0", "--no-enable-chunked-prefill", "--max-num-batched-tokens", "64", "--threads", "1");
+    s = PROGRAM(NULL, "serve", vc_golden("models/llama"), "--port", "0", "--no-enable-chunked-prefill",
+                "--max-num-batched-tokens", "64", "--threads", "1");
     assert_int_not_equal(s.rc, 0);
     assert_non_null(strstr(s.err, "without chunked prefill at least max_model_len"));
     said_free(&s);
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(test_server), cmocka_unit_test(test_others), cmocka_unit_test(test_refused) };
+    const struct CMUnitTest tests[] = { cmocka_unit_test(test_server), cmocka_unit_test(test_others),
+                                        cmocka_unit_test(test_refused) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
