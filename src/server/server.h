@@ -16,6 +16,8 @@ struct vc_server_model {
     const char *const *names; size_t num_names;     /* default: the model's path */
     const char *tool_parser, *reasoning_parser;     /* names, or "auto"; NULL: none */
 };
+/* What may change while the server runs, besides the files of keys and certificates. */
+struct vc_server_reload { const char *const *allowed_origins; size_t num_allowed_origins; };
 /* All strings are borrowed for the time of the call; NULL: the default. */
 struct vc_server_params {
     const struct vc_server_model *models; size_t num_models;        /* at least one; a request without a name gets the first */
@@ -23,6 +25,7 @@ struct vc_server_params {
     uint32_t port;                          /* 8000; 0: any free one */
     const char *uds;                        /* path of a Unix socket instead of host and port */
     const char *const *api_keys; size_t num_api_keys;
+    const char *api_key_file;               /* keys with names and limits; read again on SIGHUP */
     const char *root_path;                  /* prefix that a proxy in front adds: taken off */
     const char *const *allowed_origins; size_t num_allowed_origins; /* CORS: none; "*": all */
     int allow_credentials;
@@ -43,6 +46,9 @@ struct vc_server_params {
     int force_include_usage, prompt_tokens_details, request_id_headers, return_tokens_as_ids;
     int no_access_log, log_requests;        /* log_requests: also the sizes and parameters of each, never its text */
     const char *ssl_keyfile, *ssl_certfile;
+    const char *ssl_ca_certs;               /* clients' certificates must come from these */
+    uint32_t ssl_cert_reqs;                 /* 0: clients show none, 1: they may, 2: they must */
+    int ssl_refresh;                        /* the files are read again when they change */
     void (*ready)(const char *url, void *arg);      /* called once requests are answered */
     void *ready_arg;
     uint32_t front_threads;                 /* threads that read, render and tokenize requests; 2 */
@@ -57,6 +63,9 @@ struct vc_server_params {
     const char *const *allowed_headers; size_t num_allowed_headers;
     uint32_t max_headers;                   /* of a request; 256 */
     uint64_t max_head_bytes;                /* request line and headers, and what of a body is in flight; 32 KiB */
+    /* SIGHUP: the options that may change are read again; what is not touched in *r stays. Its strings are copied. */
+    vc_status (*reload)(void *arg, struct vc_server_reload *r, vc_err *err);
+    void *reload_arg;
 };
 void vc_server_params_init(struct vc_server_params *p);
 vc_status vc_serve(const struct vc_server_params *p, vc_err *err);

@@ -27,6 +27,7 @@ void srv_call_unref(struct srv_call *c) {
     srv_gen_free(c->gen);
     vc_buf_free(&c->body);
     vc_buf_free(&c->out);
+    srv_key_unref(c->key);
     free(c->path);
     free(c->request_id);
     free(c->origin);

@@ -16,6 +16,7 @@ struct srv_conn {
     double deadline;                       /* monotonic seconds; 0: none, a request is being answered */
     struct srv_call *call;                 /* its headers are there, its body is not; borrowed */
     bool cut;
+    void *tls;                             /* what srv_tls_begin gave it */
 };
 struct srv_conns { pthread_mutex_t lock; struct srv_conn *first; uint32_t n; };
 
@@ -46,6 +47,8 @@ struct srv_conn *srv_conn_open(struct srv *s, int fd) {
     pthread_mutex_unlock(&l->lock);
     return c;
 }
+
+void **srv_conn_tls(struct srv_conn *c) { return &c->tls; }
 
 void srv_conn_close(struct srv *s, struct srv_conn *c) {
     struct srv_conns *l = s->conns;

@@ -220,6 +220,7 @@ static vc_status submit_part(struct srv_gen *g, struct srv_part *p, vc_err *err)
         srv_call_unref(c);
         return s;
     }
+    if (c->key) srv_key_tokens(c->srv->keys, c->key, p->num_ids);
     pthread_mutex_lock(&c->lock);
     p->id = id;
     p->submitted = true;

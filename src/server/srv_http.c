@@ -7,11 +7,13 @@
 #include <string.h>
 #include <strings.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 
 #include "base/clock.h"
 #include "server/srv_int.h"
 #include "server/srv_log.h"
 #include "server/srv_metrics.h"
+#include "server/srv_tls.h"
 
 enum {
     DISCARD_LIMIT = 1 << 20,       /* bytes of a refused body that are read, so that the client sees the answer */
@@ -60,6 +62,23 @@ static void add_cors(const struct srv_call *c, struct MHD_Response *r) {
     add_header(r, "Access-Control-Max-Age", "600");
 }
 
+/* OpenAI's headers of a key with limits. */
+static void add_rate(const struct srv_call *c, struct MHD_Response *r) {
+    const struct { const char *name; const struct srv_allowance *a; } all[] = { { "requests", &c->rate.requests }, { "tokens", &c->rate.tokens } };
+    for (size_t i = 0; c->rated && i < VC_ARRAY_LEN(all); i++) {
+        char name[64], value[32];
+        if (!all[i].a->limit) continue;
+        snprintf(name, sizeof name, "x-ratelimit-limit-%s", all[i].name);
+        snprintf(value, sizeof value, "%u", all[i].a->limit);
+        add_header(r, name, value);
+        snprintf(name, sizeof name, "x-ratelimit-remaining-%s", all[i].name);
+        snprintf(value, sizeof value, "%llu", (unsigned long long)all[i].a->left);
+        add_header(r, name, value);
+        snprintf(name, sizeof name, "x-ratelimit-reset-%s", all[i].name);
+        add_header(r, name, srv_duration(all[i].a->reset, value, sizeof value));
+    }
+}
+
 /* Hands the answer of c to its connection. Without an answer the client has left: the connection is closed. libmicrohttpd
  * locks the response here and around read_stream, so the call's lock is not held. */
 static enum MHD_Result queue_answer(struct srv_call *c) {
@@ -88,6 +107,7 @@ static enum MHD_Result queue_answer(struct srv_call *c) {
     add_header(r, "metadata", c->metadata);
     for (const char *const *h = c->headers; h && *h; h += 2) add_header(r, h[0], h[1]);
     if (c->srv->p.request_id_headers || c->request_id) add_header(r, "X-Request-Id", c->request_id);
+    add_rate(c, r);
     add_cors(c, r);
     enum MHD_Result rc = MHD_queue_response(c->conn, (unsigned)c->status, r);
     MHD_destroy_response(r);
@@ -153,7 +173,7 @@ static void allow_header(struct srv_call *c, unsigned flags) {
 
 /* What can be said before the body: key, path, method, size. Answers (c->status) or leaves the call for its handler. */
 static void check_head(struct srv_call *c) {
-    struct srv *s = c->srv;
+    const struct srv *s = c->srv;
     unsigned flags = c->route ? c->route->flags : 0;
     bool is_get = !strcmp(c->method, "GET") || !strcmp(c->method, "HEAD");
     const char *length = header(c->conn, "Content-Length");
@@ -165,7 +185,7 @@ static void check_head(struct srv_call *c) {
         srv_error(c, 431, NULL, NULL, "The request has more than %u headers.", s->p.max_headers);
         return;
     }
-    if (!(flags & SRV_OPEN) && !srv_authorized(s, header(c->conn, "Authorization"), header(c->conn, "X-Api-Key"))) {
+    if (!(flags & SRV_OPEN) && !srv_authorized(c, header(c->conn, "Authorization"), header(c->conn, "X-Api-Key"))) {
         struct vc_buf b = { 0 };
         vc_buf_adds(&b, "{\"error\":\"Unauthorized\"}");
         c->extra_name = "WWW-Authenticate";
@@ -180,6 +200,8 @@ static void check_head(struct srv_call *c) {
         srv_detail(c, 405, "Method Not Allowed");
     } else if (length && (strlen(length) > 18 || strtoull(length, NULL, 10) > c->body_limit)) {
         srv_error(c, 413, NULL, NULL, "The request body is larger than the limit of %llu bytes.", c->body_limit);
+    } else {
+        (void)srv_admitted(c);
     }
 }
 
@@ -243,7 +265,10 @@ static void connection_changed(void *cls, struct MHD_Connection *conn, void **ct
     if (what == MHD_CONNECTION_NOTIFY_STARTED) {
         const union MHD_ConnectionInfo *fd = MHD_get_connection_info(conn, MHD_CONNECTION_INFO_CONNECTION_FD);
         *ctx = fd ? srv_conn_open(s, (int)fd->connect_fd) : NULL;
+        if (s->tls && *ctx) srv_tls_begin(s->tls, conn, srv_conn_tls(*ctx));
+        else if (s->tls && fd) shutdown(fd->connect_fd, SHUT_RDWR);        /* without memory for it no certificate would be asked for */
     } else {
+        if (s->tls && *ctx) srv_tls_end(s->tls, srv_conn_tls(*ctx));
         srv_conn_close(s, *ctx);
         *ctx = NULL;
     }
@@ -292,6 +317,7 @@ static void access_object(const struct srv_call *c) {
     vc_buf_printf(&b, ",\"status\":%d,\"ms\":%.1f,\"bytes_in\":%llu,\"bytes_out\":%llu,\"stream\":%s,\"client_left\":%s", c->left.status,
                   1e3 * (vc_now() - c->begun), (unsigned long long)c->body_seen, (unsigned long long)c->left.out, c->left.stream ? "true" : "false",
                   c->left.gone ? "true" : "false");
+    if (c->key) vc_buf_printf(&b, ",\"key\":\"%s\"", srv_key_name(c->key));        /* a name has nothing to escape */
     if (c->request_id) {
         vc_buf_adds(&b, ",\"request_id\":");
         vc_json_add_str(&b, c->request_id, strlen(c->request_id));
@@ -308,8 +334,9 @@ static void access_log(const struct srv_call *c) {
         return;
     }
     char path[160], id[160];
-    vc_log_line(VC_LOG_INFO, "%s %s %d %.1f ms, %llu B in, %llu B out%s%s%s", c->method, vc_printable(path, sizeof path, c->path, strlen(c->path)), c->left.status,
+    vc_log_line(VC_LOG_INFO, "%s %s %d %.1f ms, %llu B in, %llu B out%s%s%s%s%s", c->method, vc_printable(path, sizeof path, c->path, strlen(c->path)), c->left.status,
                 1e3 * (vc_now() - c->begun), (unsigned long long)c->body_seen, (unsigned long long)c->left.out, c->left.gone ? ", client left" : "",
+                c->key ? ", key " : "", c->key ? srv_key_name(c->key) : "",
                 c->request_id ? ", id " : "", c->request_id ? vc_printable(id, sizeof id, c->request_id, strlen(c->request_id)) : "");
 }
 
@@ -362,36 +389,8 @@ static unsigned connection_limit(uint32_t wanted) {
     return wanted && wanted < most ? wanted : most;
 }
 
-static vc_status read_pem(const char *path, struct vc_buf *b, vc_err *err) {
-    FILE *f = fopen(path, "rb");
-    if (!f) return vc_fail(err, VC_E_IO, "%s: cannot be opened", path);
-    while (vc_buf_reserve(b, 4096)) {
-        size_t n = fread(b->p + b->n, 1, 4096, f);
-        if (!n || b->n > 1 << 20) break;
-        b->n += n;
-        b->p[b->n] = '\0';
-    }
-    fclose(f);
-    return b->n ? VC_OK : vc_fail(err, VC_E_FORMAT, "%s: is empty", path);
-}
-
-vc_status srv_http_start(struct srv *s, uint32_t max_connections, vc_err *err) {
-    unsigned flags = MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ITC | MHD_USE_ERROR_LOG;
-    struct vc_buf key = { 0 }, cert = { 0 };
-    struct MHD_OptionItem tls[] = { { MHD_OPTION_END, 0, NULL }, { MHD_OPTION_END, 0, NULL }, { MHD_OPTION_END, 0, NULL } };
-    if (s->p.ssl_certfile) {
-        if (MHD_is_feature_supported(MHD_FEATURE_TLS) != MHD_YES) return vc_fail(err, VC_E_UNSUPPORTED, "--ssl-certfile: this libmicrohttpd has no TLS");
-        vc_status st = read_pem(s->p.ssl_certfile, &cert, err);
-        if (st == VC_OK) st = read_pem(s->p.ssl_keyfile ? s->p.ssl_keyfile : s->p.ssl_certfile, &key, err);
-        if (st != VC_OK) {
-            vc_buf_free(&cert);
-            vc_buf_free(&key);
-            return st;
-        }
-        flags |= MHD_USE_TLS;
-        tls[0] = (struct MHD_OptionItem){ MHD_OPTION_HTTPS_MEM_KEY, 0, key.p };
-        tls[1] = (struct MHD_OptionItem){ MHD_OPTION_HTTPS_MEM_CERT, 0, cert.p };
-    }
+/* libmicrohttpd wants credentials of its own, too. It has parsed them when it has started. */
+static vc_status start_daemon(struct srv *s, unsigned flags, uint32_t max_connections, struct MHD_OptionItem *more, vc_err *err) {
     s->daemon = MHD_start_daemon(flags, 0, NULL, NULL, handle, s,
                                  MHD_OPTION_EXTERNAL_LOGGER, mhd_log, s,
                                  MHD_OPTION_LISTEN_SOCKET, (MHD_socket)s->listen_fd,
@@ -401,13 +400,27 @@ vc_status srv_http_start(struct srv *s, uint32_t max_connections, vc_err *err) {
                                  MHD_OPTION_CONNECTION_LIMIT, connection_limit(max_connections),
                                  MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)s->p.max_head_bytes,
                                  MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)s->p.idle_timeout,
-                                 MHD_OPTION_ARRAY, tls, MHD_OPTION_END);
-    if (s->daemon && s->p.ssl_certfile) {       /* parsed by now */
+                                 MHD_OPTION_ARRAY, more, MHD_OPTION_END);
+    return s->daemon ? VC_OK : vc_fail(err, VC_E_IO, "the HTTP server did not start");
+}
+
+vc_status srv_http_start(struct srv *s, uint32_t max_connections, vc_err *err) {
+    unsigned flags = MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ITC | MHD_USE_ERROR_LOG;
+    struct vc_buf key = { 0 }, cert = { 0 };
+    struct MHD_OptionItem tls[] = { { MHD_OPTION_END, 0, NULL }, { MHD_OPTION_END, 0, NULL }, { MHD_OPTION_END, 0, NULL } };
+    if (!s->tls) return start_daemon(s, flags, max_connections, tls, err);
+    if (MHD_is_feature_supported(MHD_FEATURE_TLS) != MHD_YES) return vc_fail(err, VC_E_UNSUPPORTED, "--ssl-certfile: this libmicrohttpd has no TLS");
+    vc_status st = srv_tls_read(s->p.ssl_certfile, &cert, err);
+    if (st == VC_OK) st = srv_tls_read(s->p.ssl_keyfile ? s->p.ssl_keyfile : s->p.ssl_certfile, &key, err);
+    if (st == VC_OK) {
+        tls[0] = (struct MHD_OptionItem){ MHD_OPTION_HTTPS_MEM_KEY, 0, key.p };
+        tls[1] = (struct MHD_OptionItem){ MHD_OPTION_HTTPS_MEM_CERT, 0, cert.p };
+        st = start_daemon(s, flags | MHD_USE_TLS, max_connections, tls, err);
         memset(key.p, 0, key.n);
     }
     vc_buf_free(&key);
     vc_buf_free(&cert);
-    return s->daemon ? VC_OK : vc_fail(err, VC_E_IO, "the HTTP server did not start%s", s->p.ssl_certfile ? "; are key and certificate PEM files that belong together?" : "");
+    return st;
 }
 
 void srv_http_quiesce(struct srv *s) {

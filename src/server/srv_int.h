@@ -17,6 +17,7 @@
 #include "base/str.h"
 #include "io/json_out.h"
 #include "server/server.h"
+#include "server/srv_keys.h"
 
 struct MHD_Connection;
 struct MHD_Daemon;
@@ -25,6 +26,7 @@ struct srv_call;
 struct srv_gen;
 struct srv_model;
 struct srv_pump;
+struct srv_tls;
 struct srv_turns;
 
 typedef void srv_handler(struct srv_call *c);
@@ -71,6 +73,8 @@ struct srv_call {
     uint64_t body_seen;
     bool json_type, too_large, begun_front;
     atomic_bool late;                      /* a 408 was sent */
+    struct srv_key *key;                   /* a reference; NULL: none was asked for */
+    bool rated; struct srv_rate rate;      /* what the key may still do, as the answer's headers say */
     int64_t watch;                         /* slot of the watcher; -1: none */
     struct srv_call *next, *prev;          /* calls in flight; srv->lock */
 
@@ -157,6 +161,9 @@ struct srv {
     struct srv_bandwidth *bandwidth;
     struct srv_store *store;
     json_t *template_kwargs;               /* owned; NULL: none */
+    struct srv_keys *keys;                 /* NULL: everyone may ask */
+    struct srv_tls *tls;                   /* NULL: plain HTTP */
+    char **origins;                        /* allowed ones, ended by NULL; `lock` */
     struct srv_turns *turns;               /* NULL: engines run beside each other */
 };
 
@@ -189,15 +196,23 @@ struct srv_conns *srv_conns_new(void);
 void srv_conns_del(struct srv_conns *l);
 struct srv_conn *srv_conn_open(struct srv *s, int fd);
 void srv_conn_close(struct srv *s, struct srv_conn *c);
+void **srv_conn_tls(struct srv_conn *c);   /* its credentials of HTTPS, held until it ends */
 void srv_conn_headers(struct srv *s, struct srv_conn *c, struct srv_call *call);       /* they are there */
 bool srv_conn_whole(struct srv *s, struct srv_conn *c);    /* the request is there; false: too late, the connection is cut */
 void srv_conn_next(struct srv *s, struct srv_conn *c);     /* the answer is out: another request may come */
 uint32_t srv_conns_count(struct srv *s);
 void srv_conns_sweep(struct srv *s);       /* cuts those that are late; any thread */
 
-/* auth.c */
-bool srv_authorized(const struct srv *s, const char *authorization, const char *x_api_key);
-bool srv_origin_allowed(const struct srv *s, const char *origin);
+/* auth.c, on the HTTP thread. srv_authorized: sets c->key; srv_admitted: false when a 429 was answered. */
+bool srv_authorized(struct srv_call *c, const char *authorization, const char *x_api_key);
+bool srv_admitted(struct srv_call *c);
+bool srv_origin_allowed(struct srv *s, const char *origin);
+
+/* reload.c */
+void srv_reload(struct srv *s);            /* SIGHUP */
+void srv_refresh_tls(struct srv *s);       /* reads the certificates again if their files have changed */
+vc_status srv_origins_set(struct srv *s, const char *const *origins, size_t n, vc_err *err);
+void srv_origins_free(char **v);
 
 /* cors.c */
 void srv_preflight(struct srv_call *c);

@@ -20,8 +20,17 @@ enum { BACKLOG = 4096, SYSTEMD_FIRST_FD = 3 };
 static int systemd_socket(void) {
     const char *pid = getenv("LISTEN_PID"), *n = getenv("LISTEN_FDS");
     if (!pid || !n || strtol(pid, NULL, 10) != (long)getpid() || strtol(n, NULL, 10) < 1) return -1;
+    if (strtol(n, NULL, 10) > 1) vc_log_line(VC_LOG_WARN, "systemd passed %s sockets; the first is served, the others are not", n);
     fcntl(SYSTEMD_FIRST_FD, F_SETFD, FD_CLOEXEC);
     return SYSTEMD_FIRST_FD;
+}
+
+/* Whether somebody listens there; a socket file that was left behind refuses. */
+static bool in_use(const struct sockaddr_un *a) {
+    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    bool yes = fd >= 0 && (connect(fd, (const struct sockaddr *)a, sizeof *a) == 0 || errno == EAGAIN);
+    if (fd >= 0) close(fd);
+    return yes;
 }
 
 static vc_status listen_unix(struct srv *s, vc_err *err) {
@@ -31,11 +40,16 @@ static vc_status listen_unix(struct srv *s, vc_err *err) {
     memcpy(a.sun_path, s->p.uds, strlen(s->p.uds) + 1);
     if (lstat(s->p.uds, &st) == 0) {
         if (!S_ISSOCK(st.st_mode)) return vc_fail(err, VC_E_INVALID, "--uds: %s exists and is not a socket", s->p.uds);
+        if (in_use(&a)) return vc_fail(err, VC_E_IO, "--uds: another program listens on %s", s->p.uds);
         unlink(s->p.uds);
     }
-    s->listen_fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    if (s->listen_fd < 0 || bind(s->listen_fd, (struct sockaddr *)&a, sizeof a) != 0 || listen(s->listen_fd, BACKLOG) != 0)
-        return vc_fail(err, VC_E_IO, "%s: %s", s->p.uds, strerror(errno));
+    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (fd < 0 || bind(fd, (struct sockaddr *)&a, sizeof a) != 0 || listen(fd, BACKLOG) != 0) {
+        vc_fail(err, VC_E_IO, "--uds %s: %s", s->p.uds, strerror(errno));
+        if (fd >= 0) close(fd);
+        return VC_E_IO;
+    }
+    s->listen_fd = fd;                     /* from here on the path is this server's, to be removed at its end */
     snprintf(s->url, sizeof s->url, "unix:%.240s", s->p.uds);
     return VC_OK;
 }

@@ -170,6 +170,7 @@ void srv_gen_output(struct srv_part *p, const vc_output *output) {
     const vc_output *o = forced_calls(g, a, output, &copy);
     bool failed = o->finished && o->error.status != VC_OK && o->finish_reason && !strcmp(o->finish_reason, "error"), end = o->request_finished;
     srv_metrics_output(c->model->metrics, g, p, a, o);
+    if (c->key) srv_key_tokens(c->srv->keys, c->key, o->num_token_ids);
     collect(g, p, a, o);
     if (failed && g->error.status == VC_OK) g->error = o->error;
     if (g->stream && !(failed && !g->begun)) {

@@ -15,6 +15,9 @@
 #include "server/srv_gen.h"
 #include "server/srv_log.h"
 #include "server/srv_metrics.h"
+#include "server/srv_tls.h"
+
+enum { REFRESH_MS = 1000 };            /* between looks at the files of TLS */
 
 void vc_server_params_init(struct vc_server_params *p) {
     *p = (struct vc_server_params){ .host = "127.0.0.1", .port = 8000, .max_body_bytes = 32 << 20, .request_timeout = 60, .idle_timeout = 75, .stall_timeout = 300,
@@ -64,6 +67,7 @@ static vc_status load_models(struct srv *s, int signals, vc_err *err) {
     while (!atomic_load(&l.done) && !cut) {
         int sig = next_signal(signals, 20);
         if (sig == SIGINT || sig == SIGTERM) cut = true;
+        if (sig == SIGHUP) srv_reload(s);
     }
     pthread_join(t, NULL);
     if (cut) return vc_fail(err, VC_E_CANCELLED, "a signal came while a model was loading");
@@ -85,7 +89,8 @@ static void drain(struct srv *s, int signals, uint32_t seconds) {
         pthread_mutex_unlock(&s->lock);
         clock_gettime(CLOCK_MONOTONIC, &now);
         if (left == 0 || now.tv_sec - begun.tv_sec >= (time_t)seconds) return;
-        if (next_signal(signals, 50)) return;
+        int sig = next_signal(signals, 50);
+        if (sig == SIGINT || sig == SIGTERM) return;
     }
 }
 
@@ -109,8 +114,21 @@ static void stop_all(struct srv *s) {
     srv_conns_del(s->conns);
     srv_store_del(s->store);
     json_decref(s->template_kwargs);
-    if (s->p.uds && s->listen_fd >= 0) unlink(s->p.uds);
+    srv_keys_close(s->keys);
+    srv_tls_close(s->tls);
+    srv_origins_free(s->origins);
+    if (s->p.uds && !strncmp(s->url, "unix:", 5)) unlink(s->p.uds);
     pthread_mutex_destroy(&s->lock);
+}
+
+/* The signal that ends the server; until then what it is asked to read again is read. */
+static int wait_end(struct srv *s, int signals) {
+    for (;;) {
+        int sig = next_signal(signals, s->p.ssl_refresh ? REFRESH_MS : -1);
+        if (sig == SIGHUP) srv_reload(s);
+        else if (sig) return sig;
+        else if (s->p.ssl_refresh) srv_refresh_tls(s);
+    }
 }
 
 static vc_status start(struct srv *s, vc_err *err) {
@@ -118,6 +136,9 @@ static vc_status start(struct srv *s, vc_err *err) {
     s->store = srv_store_new();
     if (!s->metrics || !s->store) return vc_fail(err, VC_E_NOMEM, "out of memory");
     if (s->p.template_kwargs) VC_TRY(vc_json_parse(&s->template_kwargs, s->p.template_kwargs, strlen(s->p.template_kwargs), "default chat template kwargs", err));
+    VC_TRY(srv_origins_set(s, s->p.allowed_origins, s->p.num_allowed_origins, err));
+    VC_TRY(srv_keys_open(&s->p, &s->keys, err));
+    VC_TRY(srv_tls_open(&s->p, &s->tls, err));
     VC_TRY(srv_models_new(s, err));
     s->bandwidth = srv_bandwidth_new(s);
     if (!s->bandwidth) return vc_fail(err, VC_E_NOMEM, "out of memory");
@@ -139,8 +160,7 @@ static vc_status run(struct srv *s, int signals, vc_err *err) {
                     (unsigned long long)m->info.kv_tokens);
     }
     if (s->p.ready) s->p.ready(s->url, s->p.ready_arg);
-    int sig;
-    while ((sig = next_signal(signals, -1)) == SIGHUP || sig == 0) continue;
+    int sig = wait_end(s, signals);
     vc_log_line(VC_LOG_INFO, "signal %d: no new requests%s", sig, s->p.shutdown_timeout ? ", waiting for answers" : "");
     atomic_store(&s->draining, true);
     srv_http_quiesce(s);

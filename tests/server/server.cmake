@@ -9,7 +9,7 @@ target_include_directories(server_client PRIVATE ${CMAKE_SOURCE_DIR}/tests)
 target_compile_definitions(server_client PRIVATE VC_TEST_GOLDENS="" VC_GOLDENS="" VC_TEST_TMP="${CMAKE_BINARY_DIR}/tests"
                                                  VC_TEST_PROGRAM="$<TARGET_FILE:vllmc>")
 target_link_libraries(server_client PUBLIC cli_program PkgConfig::CURL)
-foreach(name replay limits embed calls models stall slow options)
+foreach(name replay limits embed calls models stall slow options keys)
   vc_test(server_${name} FILES ${name}_test.c LINK server_client vc_server TIMEOUT 600)
   add_dependencies(test_server_${name} vllmc)
 endforeach()
@@ -25,6 +25,9 @@ if(VLLMC_PYTHON3)
   set_tests_properties(server_fields PROPERTIES TIMEOUT 600)
   add_test(NAME server_embed_client COMMAND ${VLLMC_PYTHON3} ${CMAKE_CURRENT_SOURCE_DIR}/embed_client_test.py $<TARGET_FILE:vllmc> ${CMAKE_SOURCE_DIR}/tests/goldens SmolLM2-135M-Instruct.Q4_1.gguf)
   set_tests_properties(server_embed_client PROPERTIES TIMEOUT 300 LABELS clients)
+  add_test(NAME server_transport COMMAND ${VLLMC_PYTHON3} ${CMAKE_CURRENT_SOURCE_DIR}/transport_test.py $<TARGET_FILE:vllmc>
+                                         ${CMAKE_SOURCE_DIR}/tests/goldens/models/llama)
+  set_tests_properties(server_transport PROPERTIES TIMEOUT 300 SKIP_REGULAR_EXPRESSION "^left out: ")
 endif()
 
 # Hostile load: a short form for every run (sanitizers too), the long one for check-long.

@@ -1,0 +1,264 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How clients reach the server: HTTPS, certificates of clients, new certificates while it runs, Unix sockets, systemd's sockets.
+usage: transport_test.py VLLMC MODEL     MODEL: a small one; prompts are token ids
+Certificates are made by openssl; where it is not installed the test is left out."""
+import atexit
+import http.client
+import json
+import os
+import shutil
+import signal
+import socket
+import ssl
+import stat
+import subprocess
+import sys
+import tempfile
+import time
+
+VLLMC, MODEL = sys.argv[1:3]
+BODY = json.dumps({"prompt": [1, 2, 3], "max_tokens": 4, "temperature": 0})
+LONG = json.dumps({"prompt": [1, 2, 3], "max_tokens": 400, "ignore_eos": True, "stream": True})
+JSON = {"Content-Type": "application/json"}
+
+
+def openssl(*args):
+    subprocess.run(["openssl", *args], check=True, capture_output=True)
+
+
+def authority(name):
+    openssl("req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "2", "-subj", f"/CN={name}",
+            "-keyout", f"{name}.key", "-out", f"{name}.pem")
+
+
+def certificate(name, ca, usage):
+    """NAME.pem and NAME.key, signed by CA, for localhost."""
+    with open(f"{name}.ext", "w", encoding="ascii") as f:
+        f.write(f"subjectAltName=DNS:localhost,IP:127.0.0.1\nextendedKeyUsage={usage}\n")
+    openssl("req", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-subj", f"/CN={name}", "-keyout", f"{name}.key", "-out", f"{name}.csr")
+    openssl("x509", "-req", "-in", f"{name}.csr", "-CA", f"{ca}.pem", "-CAkey", f"{ca}.key", "-CAcreateserial", "-days", "2", "-extfile", f"{name}.ext",
+            "-out", f"{name}.pem")
+
+
+RUNNING = []
+
+
+@atexit.register
+def end_all():
+    for process in RUNNING:
+        if process.poll() is None:
+            process.kill()
+
+
+class Server:
+    def __init__(self, *args, port=True, wrap=None, **kw):
+        self.log = tempfile.NamedTemporaryFile("w+", suffix=".log", delete=False)
+        argv = [VLLMC, "serve", MODEL, "--kv-cache-memory-bytes", "16M", "--threads", "1", *(["--port", "0"] if port else []), *args]
+        self.process = subprocess.Popen((wrap or []) + argv, stdout=subprocess.PIPE, stderr=self.log, text=True, **kw)
+        RUNNING.append(self.process)
+        self.where = self.process.stdout.readline().strip().removeprefix("vllmc: ")
+        if not self.where:
+            raise AssertionError("the server did not start: " + self.said())
+        self.port = int(self.where.rsplit(":", 1)[1]) if port else None
+
+    def said(self):
+        with open(self.log.name, encoding="utf-8") as f:
+            return f.read()
+
+    def signal_and_wait(self, number, says, times=1):
+        self.process.send_signal(number)
+        self.wait_said(says, times)
+
+    def wait_said(self, says, times=1):
+        end = time.monotonic() + 30
+        while self.said().count(says) < times:
+            assert time.monotonic() < end, f"the log does not say {says!r}: {self.said()}"
+            time.sleep(0.05)
+
+    def stop(self):
+        self.process.send_signal(signal.SIGTERM)
+        code = self.process.wait(60)
+        os.unlink(self.log.name)
+        assert code == 0, f"the server ended with {code}"
+
+    def https(self, ca, cert=None):
+        context = ssl.create_default_context(cafile=ca)
+        if cert:
+            context.load_cert_chain(f"{cert}.pem", f"{cert}.key")
+        return http.client.HTTPSConnection("localhost", self.port, context=context, timeout=60)
+
+
+def completion(connection):
+    connection.request("POST", "/v1/completions", BODY, JSON)
+    answer = connection.getresponse()
+    text = answer.read()
+    assert answer.status == 200, (answer.status, text)
+    return json.loads(text)["usage"]["completion_tokens"]
+
+
+def common_name(connection):
+    return dict(x[0] for x in connection.sock.getpeercert()["subject"])["commonName"]
+
+
+def refused(connection):
+    """No answer comes of it: neither a handshake nor, as TLS 1.3 tells late, a first answer."""
+    try:
+        connection.request("GET", "/health")
+        connection.getresponse().read()
+    except (ssl.SSLError, ConnectionError, http.client.RemoteDisconnected):
+        return
+    raise AssertionError("the server took a client that it should not")
+
+
+def tls():
+    server = Server("--ssl-certfile", "one.pem", "--ssl-keyfile", "one.key")
+    assert server.where.startswith("https://"), server.where
+    first = server.https("ca.pem")
+    assert completion(first) == 4
+    assert common_name(first) == "one"
+    refused(server.https("other.pem"))                   # another authority: the client refuses
+    raw = socket.create_connection(("127.0.0.1", server.port), timeout=20)
+    raw.sendall(b"GET /health HTTP/1.1\r\nHost: a\r\n\r\n")
+    assert not raw.recv(100).startswith(b"HTTP/1.1 200")
+    assert completion(first) == 4
+    server.stop()
+
+
+def tls_reload():
+    """New files, SIGHUP: what runs goes on with the old certificate, who comes later sees the new one."""
+    shutil.copy("one.pem", "now.pem")
+    shutil.copy("one.key", "now.key")
+    server = Server("--ssl-certfile", "now.pem", "--ssl-keyfile", "now.key")
+    kept, stream = server.https("ca.pem"), server.https("ca.pem")
+    assert completion(kept) == 4
+    stream.request("POST", "/v1/completions", LONG, JSON)
+    answer = stream.getresponse()
+    text = answer.read(200)
+    shutil.copy("two.pem", "now.pem")
+    shutil.copy("two.key", "now.key")
+    server.signal_and_wait(signal.SIGHUP, "reloaded: options, certificates")
+    later = server.https("ca.pem")
+    assert completion(later) == 4 and common_name(later) == "two"
+    assert completion(kept) == 4 and common_name(kept) == "one"
+    shutil.copy("one.key", "now.key")                   # a key of another certificate
+    server.signal_and_wait(signal.SIGHUP, "reload: the certificates stay as they were")
+    after = server.https("ca.pem")
+    assert completion(after) == 4 and common_name(after) == "two"
+    text += answer.read()
+    assert text.endswith(b"data: [DONE]\n\n"), text[-200:]
+    for _ in range(20):
+        shutil.copy("two.key", "now.key")
+        server.process.send_signal(signal.SIGHUP)
+        assert completion(server.https("ca.pem")) == 4
+    server.stop()
+
+
+def tls_refresh():
+    shutil.copy("one.pem", "fresh.pem")
+    shutil.copy("one.key", "fresh.key")
+    server = Server("--ssl-certfile", "fresh.pem", "--ssl-keyfile", "fresh.key", "--enable-ssl-refresh")
+    shutil.copy("two.key", "fresh.key")
+    shutil.copy("two.pem", "fresh.pem")
+    server.wait_said("reloaded: certificates")
+    later = server.https("ca.pem")
+    assert completion(later) == 4 and common_name(later) == "two"
+    server.stop()
+
+
+def clients_certificates():
+    for reqs, without in (("1", True), ("2", False)):
+        server = Server("--ssl-certfile", "one.pem", "--ssl-keyfile", "one.key", "--ssl-ca-certs", "ca.pem", "--ssl-cert-reqs", reqs)
+        assert completion(server.https("ca.pem", "client")) == 4
+        if without:
+            assert completion(server.https("ca.pem")) == 4
+        else:
+            refused(server.https("ca.pem"))
+        refused(server.https("ca.pem", "stranger"))     # of another authority
+        refused(server.https("ca.pem", "two"))          # of this one, but a server's
+        assert completion(server.https("ca.pem", "client")) == 4
+        server.stop()
+
+
+def bad_tls():
+    for args, says in ((("--ssl-certfile", "one.pem", "--ssl-keyfile", "two.key"), "one.pem and two.key"), (("--ssl-certfile", "none.pem"), "none.pem: No such file"),
+                       (("--ssl-certfile", "one.key"), "one.key and one.key"), (("--ssl-keyfile", "one.key"), "--ssl-keyfile needs --ssl-certfile"),
+                       (("--ssl-certfile", "one.pem", "--ssl-keyfile", "one.key", "--ssl-cert-reqs", "2"), "needs --ssl-ca-certs"),
+                       (("--ssl-certfile", "one.pem", "--ssl-keyfile", "one.key", "--ssl-ca-certs", "one.key"), "no certificates in PEM")):
+        end = subprocess.run([VLLMC, "serve", MODEL, "--port", "0", *args], capture_output=True, text=True, timeout=60)
+        assert end.returncode != 0 and says in end.stderr, (args, end.returncode, end.stderr)
+
+
+class UnixConnection(http.client.HTTPConnection):
+    def __init__(self, path):
+        super().__init__("localhost", timeout=60)
+        self.path = path
+
+    def connect(self):
+        self.sock = socket.socket(socket.AF_UNIX)
+        self.sock.connect(self.path)
+
+
+def unix_socket():
+    path = os.path.abspath("server.sock")
+    stale = socket.socket(socket.AF_UNIX)               # left over by a server that was killed
+    stale.bind(path)
+    stale.close()
+    old = os.umask(0o077)
+    server = Server("--uds", path, port=False)
+    os.umask(old)
+    assert server.where == "unix:" + path, server.where
+    assert stat.S_ISSOCK(os.lstat(path).st_mode) and not os.lstat(path).st_mode & 0o077
+    assert completion(UnixConnection(path)) == 4
+    if shutil.which("curl"):
+        said = subprocess.run(["curl", "-sS", "--unix-socket", path, "http://localhost/v1/models"], capture_output=True, text=True, check=True, timeout=60)
+        assert json.loads(said.stdout)["data"][0]["root"] == MODEL
+    second = subprocess.run([VLLMC, "serve", MODEL, "--uds", path], capture_output=True, text=True, timeout=60)
+    assert second.returncode != 0 and "another program listens" in second.stderr, (second.returncode, second.stderr)
+    assert completion(UnixConnection(path)) == 4        # the first one was not disturbed
+    server.stop()
+    assert not os.path.exists(path)
+    with open("file.sock", "w", encoding="ascii"):
+        pass
+    end = subprocess.run([VLLMC, "serve", MODEL, "--uds", "file.sock"], capture_output=True, text=True, timeout=60)
+    assert end.returncode != 0 and "exists and is not a socket" in end.stderr
+    assert os.path.exists("file.sock")
+
+
+def started_with(sock):
+    """As systemd does it: descriptor 3, and LISTEN_PID is the server's own, so a shell sets it and becomes the server."""
+    script = 'LISTEN_PID=$$ LISTEN_FDS=1 exec "$@" 3<&%d' % sock.fileno()
+    return Server(port=False, wrap=["/bin/sh", "-c", script, "sh"], pass_fds=(sock.fileno(),))
+
+
+def systemd_socket():
+    """A client that came before the server started is answered; the socket outlives it."""
+    sock = socket.socket()
+    sock.bind(("127.0.0.1", 0))
+    sock.listen(16)
+    port = sock.getsockname()[1]
+    for _ in range(2):
+        early = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
+        early.request("GET", "/version")
+        server = started_with(sock)
+        assert early.getresponse().status == 200
+        assert completion(http.client.HTTPConnection("127.0.0.1", port, timeout=60)) == 4
+        server.stop()
+    sock.close()
+
+
+def main():
+    if not shutil.which("openssl"):
+        print("left out: transports of the server (no openssl)")
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        os.chdir(folder)
+        for ca in ("ca", "other"):
+            authority(ca)
+        for name, ca, usage in (("one", "ca", "serverAuth"), ("two", "ca", "serverAuth"), ("client", "ca", "clientAuth"), ("stranger", "other", "clientAuth")):
+            certificate(name, ca, usage)
+        for test in (tls, tls_reload, tls_refresh, clients_certificates, bad_tls, unix_socket, systemd_socket):
+            test()
+            print("ok", test.__name__, flush=True)
+
+
+main()
