@@ -285,8 +285,10 @@ class Load:
 
     KINDS = [(compare, 2), (crowd, 1), (slow_reader, 2), (leaver, 2), (killed, 1), (filler, 1), (malformed, 1), (huge, 1), (watch, 1)]
 
-    def start(self):
+    def start(self, only):
         for fn, n in self.KINDS:
+            if only and fn.__name__ not in only.split(","):
+                continue
             for i in range(n):
                 self.run(fn.__get__(self), i)
 
@@ -364,6 +366,7 @@ def main():
     a.add_argument("--minutes", type=float)
     a.add_argument("--connections", type=int, default=10000)
     a.add_argument("--no-rss", action="store_true", help="memory may grow (sanitizers keep what was freed); less than two minutes are never judged")
+    a.add_argument("--only", help="names of loads, with commas: crowd,leaver,…")
     a.add_argument("--victim", type=int)
     o = a.parse_args()
     if o.victim:
@@ -385,23 +388,24 @@ def main():
             fault("a quiet server gives two answers")
     before = settle(server, "before the load")
     load, samples, begun = Load(server, most, known), [], time.time()
-    load.start()
+    load.start(o.only)
     while time.time() - begun < seconds and server.p.poll() is None:
         time.sleep(min(1, seconds / 20))
         samples.append(server.rss())
-        if len(samples) % 60 == 0:
+        if len(samples) % int(os.environ.get("FAULT_TICK", "60")) == 0:
             print(f"{time.time() - begun:5.0f} s  {samples[-1]:7.1f} MiB  {dict(sorted(load.count.items()))}", flush=True)
     if server.p.poll() is not None:
         fault(f"the server ended under load with {server.p.returncode}")
         return 1
     load.join()
     after = settle(server, "after the load")
+    print(f"memory: {server.rss():.1f} MiB when all is given back")
     print("load:", ", ".join(f"{n} {what}" for what, n in sorted(load.count.items())))
     m = after["models"][0]
     print(f"held: {after['connections']} connection, {m['free_blocks']} of {m['blocks']} blocks free; {m['preemptions'] - before['models'][0]['preemptions']} preemptions")
-    if m["preemptions"] == before["models"][0]["preemptions"]:
+    if not o.only and m["preemptions"] == before["models"][0]["preemptions"]:
         fault("the cache was never full")
-    if not load.count.get("compared"):
+    if not o.only and not load.count.get("compared"):
         fault("nothing was compared")
     memory_is_flat(samples, judge=not o.no_rss and seconds >= 120)
     drains(server, known)

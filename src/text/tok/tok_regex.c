@@ -3,9 +3,12 @@
 #define PCRE2_CODE_UNIT_WIDTH 8
 #include "text/tok/tok_regex.h"
 
+#include <stdatomic.h>
 #include <stdlib.h>
 
 #include <pcre2.h>
+
+#include "base/log.h"
 
 /* A match that needs more than this is refused, not waited for. */
 enum { MATCH_LIMIT = 50000000, HEAP_LIMIT_KIB = 512 * 1024, JIT_STACK_MIN = 32 * 1024, JIT_STACK_MAX = 64 * 1024 * 1024 };
@@ -15,6 +18,19 @@ struct vc_tok_regex {
     pcre2_code *code;
     bool jit;
 };
+
+/* Interpreted is slower, so it is said, once. */
+static bool compile_jit(pcre2_code *c) {
+    static atomic_flag told = ATOMIC_FLAG_INIT;
+    int rc = pcre2_jit_compile(c, PCRE2_JIT_COMPLETE);
+    if (rc == 0) return true;
+    if (!atomic_flag_test_and_set(&told)) {
+        char msg[160];
+        pcre2_get_error_message(rc, (PCRE2_UCHAR *)msg, sizeof msg);
+        vc_log_line(VC_LOG_WARN, "regular expressions of the tokenizer run without JIT (%s; MemoryDenyWriteExecute=yes has this effect): long prompts take longer, ids are the same", msg);
+    }
+    return false;
+}
 
 vc_status vc_tok_regex_new(struct vc_tok_regex **out, const char *pattern, size_t n, struct vc_tok_regex *next, vc_err *err) {
     struct vc_buf b = { 0 };
@@ -40,7 +56,7 @@ vc_status vc_tok_regex_new(struct vc_tok_regex **out, const char *pattern, size_
         pcre2_code_free(c);
         return vc_fail(err, VC_E_NOMEM, "regex: out of memory");
     }
-    *r = (struct vc_tok_regex){ next, c, pcre2_jit_compile(c, PCRE2_JIT_COMPLETE) == 0 };
+    *r = (struct vc_tok_regex){ next, c, compile_jit(c) };
     *out = r;
     return VC_OK;
 }
