@@ -28,7 +28,7 @@ enum {
 #define CLI_COMMAND(id, name, usage, text) CLI_IN_##id = 1 << CLI_##id,
 #include "cli/commands.def"
 #undef CLI_COMMAND
-    CLI_IN_LOADS = CLI_IN_RUN | CLI_IN_CHAT | CLI_IN_SERVE | CLI_IN_BATCH | CLI_IN_BENCH | CLI_IN_INFO,   /* commands that load a model */
+    CLI_IN_LOADS = CLI_IN_RUN | CLI_IN_CHAT | CLI_IN_SERVE | CLI_IN_BATCH | CLI_IN_EMBED | CLI_IN_BENCH | CLI_IN_INFO,   /* commands that load a model */
     CLI_IN_SAMPLES = CLI_IN_RUN | CLI_IN_CHAT,
     CLI_IN_ALL = (1 << CLI_NUM_COMMANDS) - 1
 };
@@ -86,8 +86,8 @@ struct cli_opts {
     const char *prompt, *file, *system, *input, *output, *log_level, *color, *scheduling;
     const char *schema, *regex, *grammar, *structural_tag, *whitespace, *vocabulary;
     const char *tool_parser, *reasoning_parser, *chunk, *parse_tokenizer, *tools_file, *template_file, *thinking;
-    int deltas, list;
-    uint32_t bench_prompt, bench_output, reps;
+    int deltas, list, use_activation;
+    uint32_t dimensions, bench_prompt, bench_output, reps;
     int help, version, decode, json, jsonl, json_object, served, csv, chat, stats, ids, add_special, tensors, plan, slots, ops, man, markdown, bash, zsh;
     const char *config, *help_topic;                  /* --config FILE, --help=TOPIC */
     const char *http_log, *fingerprint_mode, *fingerprint_value, *structured_config;

@@ -22,6 +22,10 @@ static const char *const about[CLI_NUM_COMMANDS] = {
     [CLI_INSPECT] =
         "Works on any GGUF file (split files: the first part), safetensors file or model folder, also of architectures that this "
         "program cannot run.",
+    [CLI_EMBED] =
+        "Prints {\"tokens\", \"embedding\"} for each input. A model that was made to generate text is converted: the vector is the hidden state of "
+        "the last token, unless --pooler-config says otherwise. A line of --jsonl that cannot be done is answered by {\"error\"}, and the exit "
+        "code is then 1.",
     [CLI_TOKENIZE] =
         "PATH is a model, a folder, or the file of a tokenizer: tokenizer.json, tekken.json, a SentencePiece model, tiktoken ranks. Only the "
         "vocabulary is loaded. Without text, standard input is read. With --jsonl each line {\"text\", \"add_special\"?, \"text_pair\"?, "
@@ -57,6 +61,8 @@ static const char *const examples[CLI_NUM_COMMANDS] = {
     [CLI_SERVE] = "vllmc serve model.gguf\thttp://127.0.0.1:8000/v1\n"
                   "vllmc serve ./model-folder --host 0.0.0.0 --api-key KEY --served-model-name my-model\tfor other machines",
     [CLI_BATCH] = "vllmc batch model.gguf -i requests.jsonl -o results.jsonl\tstart, or go on after a crash",
+    [CLI_EMBED] = "vllmc embed model.gguf -p 'The sky is blue.'\tone vector\n"
+                  "vllmc embed ./embedder --jsonl < texts.jsonl > vectors.jsonl\t{\"text\"} or {\"ids\"} a line, in the same order",
     [CLI_INSPECT] = "vllmc inspect model.gguf\tsummary\n"
                     "vllmc inspect ./model-folder --tensors --json\teverything, for scripts",
     [CLI_TOKENIZE] = "vllmc tokenize model.gguf 'Hello, world'\tids, pieces, places in the text\n"

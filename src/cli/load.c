@@ -27,8 +27,8 @@ int cli_load(struct cli_opts *o, uint32_t default_seqs, vc_model **m, double *se
     if (seconds) *seconds = vc_now() - begun;
     if (s != VC_OK) return cli_fail_err(&err);
     vc_model_info info = { .struct_size = sizeof info };
-    if (o->command == CLI_INFO || vc_model_get_info(*m, &info) != VC_OK || !info.pooling) return CLI_OK;
-    return cli_fail("%s makes embeddings, no text; serve it and ask /v1/embeddings", p.path);
+    if (o->command == CLI_INFO || o->command == CLI_EMBED || vc_model_get_info(*m, &info) != VC_OK || !info.pooling) return CLI_OK;
+    return cli_fail("%s makes embeddings, no text: vllmc embed, or vllmc serve and /v1/embeddings", p.path);
 }
 
 /* Copies the scalars of vc_sampling_params that the command line gave. */

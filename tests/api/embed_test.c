@@ -216,10 +216,10 @@ static void same_bits(void **state) {
     }
 }
 
-/* A pool of six pages and steps of 24 tokens: the later ones wait. A prompt is admitted when all of it fits, so none is set back. */
+/* A pool of six pages, and chunks of 16 tokens side by side: the later ones are set back and begin again. */
 static void small_pool(void **state) {
     (void)state;
-    for (int k = 0; k < 2; k++) {
+    for (int k = 0; k < 3; k++) {
         struct vectors base, got;
         json_t *root = golden(kinds[k].model);
         vc_model_params p = params(folder(kinds[k].model), kinds[k].pooler);
@@ -229,17 +229,25 @@ static void small_pool(void **state) {
         vc_model_get_info(m, &info);
         vc_model_close(&m);
         p.max_model_len = 96;
-        p.max_num_batched_tokens = 24;
+        p.max_num_batched_tokens = 64;
+        p.reserve_full_isl = p.enable_prefix_caching = 0;
+        p.long_prefill_token_threshold = 16;
         p.kv_cache_memory_bytes = info.kv_bytes / (info.num_kv_blocks + 1) * 6 + 4096;
         vc_err err = VC_ERR_INIT;
         p.threads = 2;
         if (vc_model_open(&m, &p, &err) != VC_OK) fail_msg("%s", err.text);
-        run(m, root, true, &got);
-        assert_memory_equal(&got, &base, sizeof base);
+        int32_t ids[128];
+        static const uint32_t which[] = { 4, 4, 4, 3 };
+        for (uint32_t i = 0; i < 4; i++) {
+            uint32_t n = prompt_of(root, which[i], ids);
+            submit(m, ids, n, -1, i);
+        }
+        collect(m, &got);
+        for (uint32_t i = 0; i < 4; i++) assert_memory_equal(got.v[i], base.v[which[i]], sizeof got.v[i]);
         vc_stats stats = { .struct_size = sizeof stats };
         assert_int_equal(vc_get_stats(m, &stats), VC_OK);
-        assert_true(stats.steps > 6);
-        assert_int_equal(stats.prompt_tokens, 1 + 5 + 17 + 40 + 75);
+        assert_true(stats.preemptions > 0);
+        assert_int_equal(stats.prompt_tokens, 3 * 75 + 40);
         assert_int_equal(stats.running + stats.waiting, 0);
         vc_model_close(&m);
         json_decref(root);
