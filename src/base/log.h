@@ -8,5 +8,6 @@
 enum vc_log_level { VC_LOG_ERROR, VC_LOG_WARN, VC_LOG_INFO, VC_LOG_DEBUG };
 void vc_log_line(enum vc_log_level level, const char *fmt, ...) VC_PRINTF(2, 3);
 int vc_log_level(void);
+void vc_log_set_level(int level);           /* at any time, from any thread; vc_log_set before other threads log */
 
 #endif

@@ -102,6 +102,9 @@ struct cli_opts {
     const char *arg[8];                               /* what is no option */
     size_t num_args;
     struct vc_arena arena;
+    int argc, first;                                  /* the words that were read, to read them again */
+    char **argv;
+    vc_err *errors;                                   /* what cli_usage says goes here; NULL: it is printed */
 };
 
 struct cli_opt {
@@ -126,9 +129,10 @@ enum cli_command_id cli_command_find(const char *name);               /* CLI_NUM
 /* Nearest name among those that fn(ctx, i) gives for i = 0, 1, … until NULL; NULL when none is close. */
 const char *cli_nearest(const char *word, const char *(*fn)(void *ctx, size_t i), void *ctx);
 
-/* Parses argv[first …) for o->command, then the environment (VLLMC_<OPTION>), then the file of --config; what was given
+/* (o->command and o->errors are the caller's, all else is set.) Parses argv[first …) for o->command, then the environment (VLLMC_<OPTION>), then the file of --config; what was given
  * before is left alone. On error a line is printed to stderr and CLI_USAGE returned. cli_opts_free releases the lists. */
 int cli_read_options(struct cli_opts *o, int argc, char **argv, int first);
+int cli_log_level(const struct cli_opts *o);                          /* what --log-level names, else that of the command */
 void cli_log_notes(struct cli_opts *o);                               /* flags that changed nothing, once each */
 /* Row of an option of o->command by its name (_ counts as -); *off: a switch was named with `no-`. CLI_NUM_OPTS: unknown. */
 size_t cli_find_option(const struct cli_opts *o, const char *name, size_t n, bool *off);

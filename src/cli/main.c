@@ -24,20 +24,13 @@ static void log_line(int level, const char *line, void *arg) {
     fprintf(stderr, "%svllmc: %s: %s%s\n", cli_err_style(level == 0 ? CLI_RED : CLI_DIM), name[level & 3], line, cli_err_style(CLI_PLAIN));
 }
 
-static int level_of(const char *name) {
-    static const char *const names[] = { "error", "warning", "info", "debug" };
-    for (int i = 0; name && i < 4; i++)
-        if (!strcmp(name, names[i])) return i;
-    return 1;
-}
-
 static int run_command(enum cli_command_id c, int argc, char **argv, int first) {
     static struct cli_opts o;          /* large, and needed until the end */
     o.command = c;
     int rc = cli_read_options(&o, argc, argv, first);
     if (rc == CLI_OK) {
         cli_term_init(o.color);
-        vc_log_set(level_of(o.log_level), log_line, NULL);
+        vc_log_set(cli_log_level(&o), log_line, NULL);
         if (c != CLI_SERVE) cli_log_notes(&o);
         struct vc_buf b = { 0 };
         if (o.version) {

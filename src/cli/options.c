@@ -177,8 +177,10 @@ int cli_set_option(struct cli_opts *o, size_t i, bool off, const char *text, con
 
 static void defaults(struct cli_opts *o) {
     enum cli_command_id command = o->command;
+    vc_err *errors = o->errors;
     *o = (struct cli_opts){
-        .command = command, .bench_prompt = 512, .bench_output = 128, .reps = 1, .add_special = 1, .progress_bar = 1
+        .command = command, .bench_prompt = 512, .bench_output = 128, .reps = 1, .add_special = 1, .progress_bar = 1,
+        .errors = errors
     };
     vc_model_params_init(&o->model);
     vc_sampling_params_init(&o->sampling);
@@ -188,6 +190,9 @@ static void defaults(struct cli_opts *o) {
 
 int cli_read_options(struct cli_opts *o, int argc, char **argv, int first) {
     defaults(o);
+    o->argc = argc;
+    o->argv = argv;
+    o->first = first;
     o->reading = CLI_FROM_COMMAND;
     int rc = cli_read_words(o, argc, argv, first);
     if (rc == CLI_OK && !o->help && !o->version) {
@@ -200,6 +205,13 @@ int cli_read_options(struct cli_opts *o, int argc, char **argv, int first) {
     }
     if (rc == CLI_OK && o->arena.failed) rc = cli_fail("out of memory");
     return rc;
+}
+
+int cli_log_level(const struct cli_opts *o) {
+    static const char *const levels[] = { "error", "warning", "info", "debug" };
+    for (int i = 0; o->log_level && i < (int)VC_ARRAY_LEN(levels); i++)
+        if (!strcmp(o->log_level, levels[i])) return i;
+    return o->command == CLI_SERVE ? 2 : 1;
 }
 
 void cli_log_notes(struct cli_opts *o) {

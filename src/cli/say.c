@@ -27,6 +27,12 @@ int cli_fail(const char *fmt, ...) {
 int cli_usage(const struct cli_opts *o, const char *fmt, ...) {
     va_list ap;
     va_start(ap, fmt);
+    if (o->errors) {
+        o->errors->status = VC_E_INVALID;
+        vsnprintf(o->errors->text, sizeof o->errors->text, fmt, ap);
+        va_end(ap);
+        return CLI_USAGE;
+    }
     say(fmt, ap);
     va_end(ap);
     fprintf(stderr, "Try 'vllmc %s --help'.\n", cli_command(o->command)->name);

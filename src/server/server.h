@@ -17,7 +17,7 @@ struct vc_server_model {
     const char *tool_parser, *reasoning_parser;     /* names, or "auto"; NULL: none */
 };
 /* What may change while the server runs, besides the files of keys and certificates. */
-struct vc_server_reload { const char *const *allowed_origins; size_t num_allowed_origins; };
+struct vc_server_reload { const char *const *allowed_origins; size_t num_allowed_origins; int log_level; };
 /* All strings are borrowed for the time of the call; NULL: the default. */
 struct vc_server_params {
     const struct vc_server_model *models; size_t num_models;        /* at least one; a request without a name gets the first */

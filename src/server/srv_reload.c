@@ -36,10 +36,13 @@ vc_status srv_origins_set(struct srv *s, const char *const *origins, size_t n, v
 }
 
 static vc_status options(struct srv *s, vc_err *err) {
-    struct vc_server_reload r = { .allowed_origins = s->p.allowed_origins, .num_allowed_origins = s->p.num_allowed_origins };
+    struct vc_server_reload r = { .allowed_origins = s->p.allowed_origins, .num_allowed_origins = s->p.num_allowed_origins,
+                                   .log_level = vc_log_level() };
     if (!s->p.reload) return VC_OK;
     VC_TRY(s->p.reload(s->p.reload_arg, &r, err));
-    return srv_origins_set(s, r.allowed_origins, r.num_allowed_origins, err);
+    VC_TRY(srv_origins_set(s, r.allowed_origins, r.num_allowed_origins, err));
+    vc_log_set_level(r.log_level);
+    return VC_OK;
 }
 
 static bool done(const char *what, vc_status st, const vc_err *err) {

@@ -175,6 +175,46 @@ static void reloads(void **state) {
     stop();
 }
 
+static void origin_is_allowed(const char *origin, bool yes) {
+    char header[256];
+    snprintf(header, sizeof header, "Origin: %s", origin);
+    struct answer a = ask(&g_server, "GET", "/health", NULL, 0, header);
+    assert_string_equal(answer_header(&a, "access-control-allow-origin"), yes ? origin : "");
+    answer_free(&a);
+}
+
+/* --log-level and --allowed-origins of a file of --config. */
+static void options(void **state) {
+    (void)state;
+    char config[1100];
+    snprintf(config, sizeof config, "%s/keys-config-%d.yaml", VC_TEST_TMP, (int)getpid());
+    write_text(config, "allowed-origins: [http://one.example]\nthreads: 1\n");
+    SERVER_START(&g_server, vc_golden("models/llama"), "--config", config, "--kv-cache-memory-bytes", "16M");
+    origin_is_allowed("http://one.example", true);
+    origin_is_allowed("http://two.example", false);
+    assert_true(log_has("GET /health"));
+    write_text(config, "allowed-origins: [http://two.example, http://three.example]\nthreads: 1\nlog-level: warning\n");
+    kill(g_server.pid, SIGHUP);
+    for (int i = 0; i < 600; i++) {                        /* its line is below the new level */
+        struct answer a = ask(&g_server, "GET", "/health", NULL, 0, "Origin: http://two.example");
+        bool yes = !strcmp(answer_header(&a, "access-control-allow-origin"), "http://two.example");
+        answer_free(&a);
+        if (yes) break;
+        nanosleep(&(struct timespec){ 0, 50000000 }, NULL);
+    }
+    origin_is_allowed("http://three.example", true);
+    origin_is_allowed("http://one.example", false);
+    write_text(config, "allowed-origins: [http://one.example]\nthreads: 1\nlog-lvl: x\n");
+    reload("reload: the options stay as they were", 1);
+    assert_true(log_has("log-lvl"));
+    origin_is_allowed("http://two.example", true);
+    write_text(config, "allowed-origins: [http://one.example]\nlog-level: info\n");
+    reload("reloaded: options", 1);
+    origin_is_allowed("http://one.example", true);
+    assert_int_equal(server_stop(&g_server), 0);
+    unlink(config);
+}
+
 static void bad_file(const char *text, const char *says) {
     snprintf(g_file, sizeof g_file, "%s/keys-%d", VC_TEST_TMP, (int)getpid());
     unlink(g_file);
@@ -212,6 +252,6 @@ static void open_to_others(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(limits), cmocka_unit_test(reloads), cmocka_unit_test(bad_files), cmocka_unit_test(open_to_others) };
+    const struct CMUnitTest tests[] = { cmocka_unit_test(limits), cmocka_unit_test(reloads), cmocka_unit_test(options), cmocka_unit_test(bad_files), cmocka_unit_test(open_to_others) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
