@@ -86,8 +86,9 @@ static bool are_tokens(const struct cli_strs *l) {
 
 int cli_serve_options(struct cli_opts *o, struct vc_server_params *p) {
     enum { LEAST_HEAD = 16 << 10, MOST_HEAD = 64 << 20 };
-    if (o->given[CLI_OPT_UDS] && (o->given[CLI_OPT_HOST] || o->given[CLI_OPT_PORT]))
-        return cli_usage(o, "--uds excludes --host and --port");
+    unsigned char address = VC_MAX(o->source[CLI_OPT_HOST], o->source[CLI_OPT_PORT]);
+    if (o->given[CLI_OPT_UDS] && o->source[CLI_OPT_UDS] == address) return cli_usage(o, "--uds excludes --host and --port");
+    if (o->source[CLI_OPT_UDS] < address) p->uds = NULL;       /* a higher source says where to listen */
     if (p->ssl_keyfile && !p->ssl_certfile) return cli_usage(o, "--ssl-keyfile needs --ssl-certfile");
     if (p->ssl_ca_certs && !p->ssl_certfile) return cli_usage(o, "--ssl-ca-certs needs --ssl-certfile");
     if (p->ssl_cert_reqs > 2) return cli_usage(o, "--ssl-cert-reqs: %u, expected 0, 1 or 2", p->ssl_cert_reqs);
