@@ -91,6 +91,24 @@ static void test_lists(void **state) {
     unsetenv("VLLM_API_KEY");
 }
 
+/* Of a socket and an address the one from the higher source is taken; of the same source it is an error. */
+static void test_where(void **state) {
+    (void)state;
+    struct said s =
+        PROGRAM(NULL, "serve", "/no/such/model", "--config", config("uds: /no/such/dir/s\nport: 1\n"), "--port", "0");
+    expect_rc(&s, 1, "a port on the command line");
+    assert_non_null(strstr(s.err, "listening on http://127.0.0.1:"));
+    said_free(&s);
+    s = PROGRAM(NULL, "serve", "/no/such/model", "--config", config("port: 1\n"), "--uds", "/no/such/dir/s");
+    expect_rc(&s, 1, "a socket on the command line");
+    assert_non_null(strstr(s.err, "/no/such/dir/s"));
+    said_free(&s);
+    s = PROGRAM(NULL, "serve", "m", "--config", config("uds: /x\nport: 1\n"));
+    expect_rc(&s, 2, "both in the file");
+    assert_non_null(strstr(s.err, "--uds excludes --host and --port"));
+    said_free(&s);
+}
+
 static void test_bad_files(void **state) {
     (void)state;
     static const struct {
@@ -185,6 +203,7 @@ static void test_environment(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = { cmocka_unit_test(test_precedence), cmocka_unit_test(test_lists),
-                                        cmocka_unit_test(test_bad_files), cmocka_unit_test(test_environment) };
+                                        cmocka_unit_test(test_where), cmocka_unit_test(test_bad_files),
+                                        cmocka_unit_test(test_environment) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
