@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * doc_tables.c: prints doc/ops.md or doc/models.md from the tables of src/op, src/kern and src/model.
- * usage: doc_tables ops|models. Run by tools/make-docs. */
+ * doc_tables.c: prints doc/ops.md, doc/models.md, doc/fields.md or doc/openapi.json from the tables of src/op, src/kern, src/model
+ * and src/server. usage: doc_tables ops|models|fields|openapi. Run by tools/make-docs. */
 #include <stdio.h>
 #include <string.h>
 
@@ -8,6 +8,7 @@
 #include "model/archs.h"
 #include "model/config.h"
 #include "op/numerics.h"
+#include "server/srv_openapi.h"
 
 /* ---- ops.md ---- */
 
@@ -256,6 +257,14 @@ int main(int argc, char **argv) {
         print_models();
         return 0;
     }
-    fputs("usage: doc_tables ops|models\n", stderr);
+    bool fields = argc == 2 && !strcmp(argv[1], "fields");
+    if (fields || (argc == 2 && !strcmp(argv[1], "openapi"))) {
+        struct vc_buf b = { 0 };
+        (fields ? srv_fields_markdown : srv_openapi)(&b);
+        if (b.p) fputs(b.p, stdout);
+        vc_buf_free(&b);
+        return b.failed;
+    }
+    fputs("usage: doc_tables ops|models|fields|openapi\n", stderr);
     return 2;
 }

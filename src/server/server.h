@@ -44,6 +44,7 @@ struct vc_server_params {
     const char *content_format;             /* "auto", "string", "openai" */
     int trust_request_template;             /* 1: a request may bring its own chat template */
     int force_include_usage, prompt_tokens_details, request_id_headers, return_tokens_as_ids;
+    int no_docs;                           /* no /docs, no /openapi.json */
     int no_access_log, log_requests;        /* log_requests: also the sizes and parameters of each, never its text */
     const char *ssl_keyfile, *ssl_certfile;
     const char *ssl_ca_certs;               /* clients' certificates must come from these */

@@ -40,21 +40,24 @@ enum {
     SRV_ANTHROPIC = 32,    /* errors in Anthropic's form */
     SRV_PREFIX = 64,       /* the path ends in / and a name follows */
     SRV_GENERATES = 128,   /* of models that generate text; without one there is no such path */
-    SRV_POOLS = 256        /* of models that make embeddings; the same */
+    SRV_POOLS = 256,       /* of models that make embeddings; the same */
+    SRV_STATE = 512,       /* 503 is an answer as good as 200: not in that state */
+    SRV_SWITCHED = 1024    /* an option leaves it out, or brings it: 404 then */
 };
 enum srv_route_id {
-#define SRV_ROUTE(id, path, flags, fn, text) SRV_AT_##id,
+#define SRV_ROUTE(id, path, flags, fn, bodies, answer, text) SRV_AT_##id,
 #include "server/routes.def"
 #undef SRV_ROUTE
     SRV_NUM_ROUTES
 };
-struct srv_route { const char *path; unsigned flags; srv_handler *fn; const char *text; };
+/* bodies: of srv_body_kind, 0: takes none; answer: of srv_answer_id, with status 200. */
+struct srv_route { const char *path; unsigned flags; srv_handler *fn; unsigned bodies, answer; const char *text; };
 extern const struct srv_route srv_routes[SRV_NUM_ROUTES];
 const struct srv_route *srv_route_find(const char *path);
 /* Whether a model, or one of the loaded models, has the route. */
 bool srv_route_of(const struct srv_route *r, const struct srv_model *m);
 bool srv_route_served(const struct srv_route *r, const struct srv *s);
-#define SRV_ROUTE(id, path, flags, fn, text) srv_handler fn;
+#define SRV_ROUTE(id, path, flags, fn, bodies, answer, text) srv_handler fn;
 #include "server/routes.def"
 #undef SRV_ROUTE
 

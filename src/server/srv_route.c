@@ -2,10 +2,10 @@
  * srv_route.c: the table of routes. */
 #include <string.h>
 
-#include "server/srv_int.h"
+#include "server/srv_openapi.h"
 
 const struct srv_route srv_routes[SRV_NUM_ROUTES] = {
-#define SRV_ROUTE(id, path, flags, fn, text) { path, (unsigned)(flags), fn, text },
+#define SRV_ROUTE(id, path, flags, fn, bodies, answer, text) { path, (unsigned)(flags), fn, (unsigned)(bodies), SRV_ANSWER_##answer, text },
 #include "server/routes.def"
 #undef SRV_ROUTE
 };

@@ -23,6 +23,9 @@ if(VLLMC_PYTHON3)
   add_test(NAME server_fields COMMAND ${VLLMC_PYTHON3} ${CMAKE_CURRENT_SOURCE_DIR}/fields_test.py $<TARGET_FILE:vllmc>
                                       ${CMAKE_SOURCE_DIR}/tests/goldens/gguf-quants/models/tiny-Q4_0.gguf)
   set_tests_properties(server_fields PROPERTIES TIMEOUT 600)
+  add_test(NAME server_openapi COMMAND ${VLLMC_PYTHON3} ${CMAKE_CURRENT_SOURCE_DIR}/openapi_test.py $<TARGET_FILE:vllmc>
+                                       ${CMAKE_SOURCE_DIR}/tests/goldens/gguf-quants/models/tiny-Q4_0.gguf ${CMAKE_SOURCE_DIR}/doc/openapi.json)
+  set_tests_properties(server_openapi PROPERTIES TIMEOUT 600)
   add_test(NAME server_embed_client COMMAND ${VLLMC_PYTHON3} ${CMAKE_CURRENT_SOURCE_DIR}/embed_client_test.py $<TARGET_FILE:vllmc> ${CMAKE_SOURCE_DIR}/tests/goldens SmolLM2-135M-Instruct.Q4_1.gguf)
   set_tests_properties(server_embed_client PROPERTIES TIMEOUT 300 LABELS clients)
   add_test(NAME server_transport COMMAND ${VLLMC_PYTHON3} ${CMAKE_CURRENT_SOURCE_DIR}/transport_test.py $<TARGET_FILE:vllmc>
