@@ -2,6 +2,9 @@
 #define _GNU_SOURCE
 #include "base/cpu.h"
 
+#if defined(__GLIBC__)
+#include <malloc.h>
+#endif
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -211,4 +214,10 @@ uint32_t vc_cpu_threads(void) {
     else if (sysconf(_SC_NPROCESSORS_ONLN) > 0) n = (uint32_t)sysconf(_SC_NPROCESSORS_ONLN);
     if (quota && quota < n) n = quota;
     return n ? n : 1;
+}
+
+void vc_mem_trim(void) {
+#if defined(__GLIBC__)
+    (void)malloc_trim(0);
+#endif
 }

@@ -21,6 +21,7 @@ vc_status vc_cpu_tier(enum vc_tier *t, vc_err *err);
 
 uint32_t vc_cpu_threads(void);                    /* affinity mask and cgroup quota, at least 1 */
 uint64_t vc_mem_total(void);                      /* bytes, cgroup-aware */
+void vc_mem_trim(void);                           /* free memory that the allocator keeps goes back to the system; takes milliseconds */
 uint64_t vc_mem_available(void);                  /* bytes that can be had without swapping, cgroup-aware */
 
 /* Flush-to-zero and denormals-are-zero of the calling thread (MXCSR, FPCR). Returns the old state for _restore. */

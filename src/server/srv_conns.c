@@ -8,6 +8,7 @@
 #include <sys/socket.h>
 
 #include "base/clock.h"
+#include "base/cpu.h"
 #include "server/srv_int.h"
 
 struct srv_conn {
@@ -18,7 +19,14 @@ struct srv_conn {
     bool cut;
     void *tls;                             /* what srv_tls_begin gave it */
 };
-struct srv_conns { pthread_mutex_t lock; struct srv_conn *first; uint32_t n; };
+struct srv_conns {
+    pthread_mutex_t lock;
+    struct srv_conn *first;
+    uint32_t n, closed;                    /* closed: since memory was trimmed */
+    double trimmed;
+};
+enum { TRIM_CLOSED = 1000, TRIM_PAUSE = 10 };      /* connections, seconds */
+
 
 struct srv_conns *srv_conns_new(void) {
     struct srv_conns *l = calloc(1, sizeof *l);
@@ -57,6 +65,7 @@ void srv_conn_close(struct srv *s, struct srv_conn *c) {
     *(c->prev ? &c->prev->next : &l->first) = c->next;
     if (c->next) c->next->prev = c->prev;
     l->n--;
+    l->closed++;
     pthread_mutex_unlock(&l->lock);
     free(c);
 }
@@ -119,5 +128,12 @@ void srv_conns_sweep(struct srv *s) {
         }
         (void)shutdown(c->fd, SHUT_RDWR);
     }
+    /* Thousands of connections leave free pieces all over the heap, which the allocator would keep. */
+    bool trim = l->closed >= TRIM_CLOSED && now - l->trimmed >= TRIM_PAUSE;
+    if (trim) {
+        l->closed = 0;
+        l->trimmed = now;
+    }
     pthread_mutex_unlock(&l->lock);
+    if (trim) vc_mem_trim();
 }
