@@ -15,7 +15,7 @@ static const struct srv_status_row statuses[] = {
     { 405, ALL, SRV_ANSWER_DETAIL, "the path has other methods" },
     { 408, BODY, SRV_ANSWER_ERROR, "the body did not arrive in time" },
     { 413, BODY, SRV_ANSWER_ERROR, "the body is larger than --max-body-bytes" },
-    { 429, QUEUES, SRV_ANSWER_ERROR, "too many requests; Retry-After says when to come back" },
+    { 429, BODY, SRV_ANSWER_ERROR, "too many requests are waiting, or the key's limit is reached; Retry-After says when to come back" },
     { 431, ALL, SRV_ANSWER_ERROR, "there are too many headers" },
     { 500, QUEUES, SRV_ANSWER_ERROR, "the engine failed" },
     { 503, WAITS, SRV_ANSWER_ERROR, "the model is loading, the server is shutting down, or memory is short" },

@@ -522,15 +522,31 @@ VALUES = [b"null", b"true", b"false", b"0", b"-1", b"1", b"1.5", b"-0.0", b"1e30
           b'[""]', b"[" + b"1," * 3000 + b"1]", b"{}", b'{"":null}', b'{"type":"x"}', b'{"type":null}', b'{"a":{"b":[{}]}}', b'{"1":1e308}', b'{"-1":1}', b'{"type":"json_schema","json_schema":{"schema":{"$ref":"#"}}}',
           DEEP]
 statuses = {}
-for kind, field in sorted(wanted):
-    other = json.dumps({k: v for k, v in BASE[kind].items() if k != field} | ({"max_tokens": 2} if kind in ("completions", "chat", "messages") and field != "max_tokens" else {})
-                       | ({"max_output_tokens": 2} if kind == "responses" and field != "max_output_tokens" else {}))[1:].encode()
+
+
+def hostile(server, kind, path, field, body):
+    """Every hostile value of the field, the others as they are."""
+    more = {"max_tokens": 2} if kind in ("completions", "chat", "messages") else {"max_output_tokens": 2} if kind == "responses" else {}
+    rest = {k: v for k, v in {**body, **more}.items() if k != field}
+    other = b"".join(b", %s: %s" % (json.dumps(k).encode(), json.dumps(v).encode()) for k, v in rest.items())
     for value in VALUES:
-        status, a = SERVER.ask(PATHS[kind], b"{" + json.dumps(field).encode() + b": " + value + b", " + other if other != b"}" else b"{" + json.dumps(field).encode() + b": " + value + b"}")
+        status, a = server.ask(path, b"{" + json.dumps(field).encode() + b": " + value + other + b"}")
         statuses[status] = statuses.get(status, 0) + 1
         if status not in (200, 400) and not (status == 404 and field in ("model", "previous_response_id")):
             failed.append((kind, field))
             print("FAILED hostile %s of %s: %r gives %d %s" % (field, kind, value[:60], status, str(a)[:200]))
+
+
+for kind, field in sorted(wanted):
+    hostile(SERVER, kind, PATHS[kind], field, BASE[kind])
+POOLS = Server("--runner", "pooling", "--convert", "embed")
+schemas = POOLS.ask("/openapi.json")[1]["components"]["schemas"]
+for name, path, body in [("EmbeddingRequest", "/v1/embeddings", {"input": "a"}), ("EmbeddingChatRequest", "/v1/embeddings", {"messages": USER}), ("PoolingRequest", "/pooling", {"input": "a"}),
+                         ("ScoreRequest", "/score", {"text_1": "a", "text_2": "b"}), ("RerankRequest", "/rerank", {"query": "a", "documents": ["b"]})]:
+    assert POOLS.ask(path, body)[0] == 200, name
+    for field in schemas[name]["properties"]:
+        hostile(POOLS, name, path, field, body)
+POOLS.stop()
 print("hostile bodies by status:", statuses)
 
 # ---- unknown fields are taken and logged ----
