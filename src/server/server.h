@@ -53,6 +53,7 @@ struct vc_server_params {
     void (*ready)(const char *url, void *arg);      /* called once requests are answered */
     void *ready_arg;
     uint32_t front_threads;                 /* threads that read, render and tokenize requests; 2 */
+    uint32_t keep_alive;                    /* seconds of silence in a stream, then a comment is sent; 0: never */
     uint32_t stream_interval;               /* tokens per event of a stream, unless the request says; 1 */
     const char *template_kwargs;            /* JSON object: variables of chat templates, below those of the request */
     int exclude_tools_none;                 /* 1: with tool_choice none the template sees no tools */

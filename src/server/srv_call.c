@@ -128,14 +128,17 @@ void srv_detail(struct srv_call *c, int status, const char *text) {
     srv_reply_json(c, status, &b);
 }
 
+void srv_stream_begin_locked(struct srv_call *c) {
+    if (c->status != 0) return;
+    c->stream = true;
+    c->status = 200;
+    c->type = "text/event-stream; charset=utf-8";
+    srv_wake_locked(c);
+}
+
 void srv_stream_begin(struct srv_call *c) {
     pthread_mutex_lock(&c->lock);
-    if (c->status == 0) {
-        c->stream = true;
-        c->status = 200;
-        c->type = "text/event-stream; charset=utf-8";
-        srv_wake_locked(c);
-    }
+    srv_stream_begin_locked(c);
     pthread_mutex_unlock(&c->lock);
 }
 

@@ -248,4 +248,7 @@ void srv_gen_submit(struct srv_gen *g) {
         rejected(g, s, &err);
         return;
     }
+    pthread_mutex_lock(&c->lock);
+    g->submitted = true;
+    pthread_mutex_unlock(&c->lock);
 }

@@ -102,7 +102,7 @@ struct srv_gen {
     uint32_t events;                       /* pump: sequence number of the next event */
     bool begun;                            /* pump: the stream or the answer has begun */
     vc_err error;                          /* pump: the first error of a part */
-    bool cancelled;                        /* call->lock */
+    bool cancelled, submitted, closed;     /* call->lock; submitted: all parts; closed: no comment may begin the stream any more */
 };
 
 struct srv_gen *srv_gen_new(struct srv_call *c, const struct srv_writer *w);

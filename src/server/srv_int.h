@@ -90,6 +90,7 @@ struct srv_call {
     const char *const *headers;            /* static: names and values, ended by NULL; NULL: none */
     bool stream, ended, suspended, gone;
     uint64_t out_total;
+    struct { double at; uint64_t total; } alive;   /* when the stream last had bytes, as the watcher saw it */
     struct { int status; bool stream, gone; uint64_t out; } left;   /* as the connection left it; HTTP thread */
     struct srv_gen *gen;                   /* owned; NULL: no generation */
 };
@@ -112,6 +113,7 @@ const char *srv_error_type(int status);
 void srv_wake_locked(struct srv_call *c);
 /* Begins a stream of server-sent events (text in b, which is taken). */
 void srv_stream_begin(struct srv_call *c);
+void srv_stream_begin_locked(struct srv_call *c);
 
 /* In flight from the moment it leaves the HTTP thread until its connection is done with it. */
 bool srv_call_enter(struct srv_call *c);   /* false: the server ends */
@@ -227,6 +229,9 @@ vc_status srv_front_start(struct srv *s, uint32_t threads, vc_err *err);
 void srv_front_push(struct srv_call *c, srv_handler *fn);
 bool srv_front_idle(struct srv *s);        /* no job waits or runs */
 void srv_front_stop(struct srv *s);
+
+/* alive.c: a comment into each stream that was silent for too long. */
+void srv_keep_alive(struct srv *s);
 
 /* watch.c: notices clients that leave while their connection is suspended. */
 vc_status srv_watch_start(struct srv *s, vc_err *err);

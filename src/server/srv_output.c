@@ -135,16 +135,17 @@ static void end_part(struct srv_gen *g, struct srv_part *p) {
     atomic_fetch_sub(&c->model->live, g->rp.sampling.n);
     (void)p;
     if (--g->open_parts == 0) {
-        if (g->stream && g->begun) {
-            pthread_mutex_lock(&c->lock);
+        pthread_mutex_lock(&c->lock);
+        bool in_stream = g->stream && (g->begun || c->stream);
+        if (in_stream) {
             if (g->error.status != VC_OK) g->writer->fail(g, &g->error);
             else g->writer->end(g);
             c->ended = true;
             srv_wake_locked(c);
-            pthread_mutex_unlock(&c->lock);
-        } else {
-            srv_front_push(c, srv_gen_finish);
         }
+        g->closed = true;
+        pthread_mutex_unlock(&c->lock);
+        if (!in_stream) srv_front_push(c, srv_gen_finish);
     }
     srv_call_unref(c);
 }
@@ -173,6 +174,11 @@ void srv_gen_output(struct srv_part *p, const vc_output *output) {
     if (c->key) srv_key_tokens(c->srv->keys, c->key, o->num_token_ids);
     collect(g, p, a, o);
     if (failed && g->error.status == VC_OK) g->error = o->error;
+    if (g->stream && !g->begun) {              /* a comment may have begun the stream */
+        pthread_mutex_lock(&c->lock);
+        g->begun = c->stream;
+        pthread_mutex_unlock(&c->lock);
+    }
     if (g->stream && !(failed && !g->begun)) {
         if (!g->begun) {
             g->begun = true;

@@ -50,13 +50,14 @@ static void *watch(void *arg) {
     vc_thread_name("vllmc-watch");
     struct epoll_event ev[64];
     uint64_t limit = 1000 * (uint64_t)w->srv->p.request_timeout;
-    int pause = limit ? (int)VC_MIN(VC_MAX(limit / 4, 50u), 1000u) : -1;
+    int pause = limit ? (int)VC_MIN(VC_MAX(limit / 4, 50u), 1000u) : w->srv->p.keep_alive ? 1000 : -1;
     double swept = vc_now();
     for (;;) {
         int n = epoll_wait(w->epoll, ev, 64, pause);
         if (n < 0 && errno != EINTR) return NULL;
-        if (limit && vc_now() - swept >= 1e-3 * pause) {
-            srv_conns_sweep(w->srv);
+        if (pause >= 0 && vc_now() - swept >= 1e-3 * pause) {
+            if (limit) srv_conns_sweep(w->srv);
+            if (w->srv->p.keep_alive) srv_keep_alive(w->srv);
             swept = vc_now();
         }
         for (int i = 0; i < n; i++) {

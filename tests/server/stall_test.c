@@ -4,6 +4,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <sys/ptrace.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -55,7 +56,7 @@ static void wait_for_health(long want) {
 /* Idle it may stand as long as it likes; with a request it may not; afterwards everything goes on. */
 static void stopped_engine(void **state) {
     (void)state;
-    SERVER_START(&g_server, vc_golden("models/llama"), "--stall-timeout", "1", "--kv-cache-memory-bytes", "64M", "--threads", "1");
+    SERVER_START(&g_server, vc_golden("models/llama"), "--stall-timeout", "1", "--sse-keep-alive-interval", "1", "--kv-cache-memory-bytes", "64M", "--threads", "1");
     pid_t engine = thread_named("vllmc-engine");
     assert_true(engine > 0);
     assert_int_equal(health(), 200);
@@ -70,6 +71,17 @@ static void stopped_engine(void **state) {
     assert_int_equal(health(), 200);
     int fd = ask_completion();
     wait_for_health(503);
+    /* Meanwhile the stream is kept alive by comments, before it has a token. */
+    char alive[4096] = "";
+    for (size_t n = 0; !strstr(alive, "\r\n: keep-alive\n\n") && n < sizeof alive - 1;) {
+        ssize_t got = recv(fd, alive + n, sizeof alive - 1 - n, 0);
+        assert_true(got > 0);
+        n += (size_t)got;
+        alive[n] = '\0';
+    }
+    assert_int_equal(strncmp(alive, "HTTP/1.1 200 ", 13), 0);
+    assert_non_null(strstr(alive, "Content-Type: text/event-stream"));
+    assert_null(strstr(alive, "data:"));
     struct answer a = get(&g_server, "/metrics");
     const char *line = strstr(a.body, "\nvllmc:engine_stalled_seconds{");
     assert_non_null(line);
