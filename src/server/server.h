@@ -12,7 +12,7 @@
 
 /* One of the models that are served. Requests name it by one of its names. */
 struct vc_server_model {
-    vc_model_params params;                 /* kv_cache_memory_bytes 0: an equal share of the memory that is free */
+    vc_model_params params;                 /* without a size of its KV cache: an equal share of the memory that is free */
     const char *const *names; size_t num_names;     /* default: the model's path */
     const char *tool_parser, *reasoning_parser;     /* names, or "auto"; NULL: none */
 };

@@ -153,6 +153,9 @@ static uint64_t weight_bytes(const vc_model_params *p) {
     return p->dtype && !strcmp(p->dtype, "float32") && bytes < UINT64_MAX / 4 ? 2 * bytes : bytes;
 }
 
+/* Does the model say how large its cache is: in bytes, in pages, or as a share of the whole memory? */
+static bool sizes_itself(const vc_model_params *p) { return p->kv_cache_memory_bytes || p->num_kv_blocks || p->memory_utilization > 0; }
+
 /* Most bytes that the cache of model i may take: an equal part of what is free after the weights of all models and the caches
  * of those before it, of which hardly a page is touched yet. A model that needs less leaves more to the next ones. */
 static vc_status cache_share(const struct srv *s, uint32_t i, uint64_t *share, vc_err *err) {
@@ -162,7 +165,7 @@ static vc_status cache_share(const struct srv *s, uint32_t i, uint64_t *share, v
         const vc_model_params *p = &s->models[k].p->params;
         if (k < i) taken += s->models[k].info.kv_bytes;
         else if (vc_ckd_add(&taken, taken, weight_bytes(p)) || vc_ckd_add(&taken, taken, p->kv_cache_memory_bytes)) taken = UINT64_MAX / 2;
-        parts += k >= i && !p->kv_cache_memory_bytes;
+        parts += k >= i && !sizes_itself(p);
     }
     const char *name = srv_model_name(&s->models[i]);
     uint64_t left = spare > taken ? (spare - taken) / 100 * (100 - KEEP_FREE_PERCENT) : 0;
@@ -190,8 +193,8 @@ static bool has_tokenizer(const vc_model *m) {
 static vc_status open_one(struct srv *s, struct srv_model *m, vc_err *err) {
     vc_model_params p = m->p->params;
     if (s->num_models > 1) {
-        if (!p.kv_cache_memory_bytes) VC_TRY(cache_share(s, m->index, &p.kv_cache_memory_bytes, err));
-        else vc_log_line(VC_LOG_INFO, "model %s: up to %llu MiB for its KV cache, as asked for", srv_model_name(m), (unsigned long long)(p.kv_cache_memory_bytes >> 20));
+        if (!sizes_itself(&p)) VC_TRY(cache_share(s, m->index, &p.kv_cache_memory_bytes, err));
+        else vc_log_line(VC_LOG_INFO, "model %s: its KV cache is as large as asked for", srv_model_name(m));
     }
     if (s->turns) {
         p.turn = srv_turn;

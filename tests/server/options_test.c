@@ -215,6 +215,20 @@ static void test_others(void **state) {
     assert_int_equal(server_stop(&g_server), 0);
 }
 
+/* Sizes of a cache hold for each of several models. */
+static void test_two_models(void **state) {
+    (void)state;
+    char a[600], b[600];
+    snprintf(a, sizeof a, "one=%s,num-gpu-blocks-override=40", vc_golden("models/llama"));
+    snprintf(b, sizeof b, "two=%s,num-gpu-blocks-override=50", vc_golden("models/llama"));
+    SERVER_START(&g_server, "--model", a, "--model", b, "--threads", "1");
+    struct answer m = get(&g_server, "/metrics");
+    assert_non_null(strstr(m.body, "num_gpu_blocks=\"40\""));
+    assert_non_null(strstr(m.body, "num_gpu_blocks=\"50\""));
+    answer_free(&m);
+    assert_int_equal(server_stop(&g_server), 0);
+}
+
 /* Refused before anything is loaded. */
 static void refused(const char *says, const char *const *argv) {
     struct said s = program(NULL, argv);
@@ -242,6 +256,14 @@ static void test_refused(void **state) {
     expect_rc(&s, 2, "override");
     assert_non_null(strstr(s.err, "override_generation_config: no key 'temprature'"));
     said_free(&s);
+    s = PROGRAM(NULL, "serve", vc_golden("models/llama"), "--port", "0", "--gpu-memory-utilization", "0.0000001");
+    assert_int_not_equal(s.rc, 0);
+    assert_non_null(strstr(s.err, "of the memory is 0 MiB, but weights and workspace take"));
+    said_free(&s);
+    s = PROGRAM(NULL, "serve", vc_golden("models/llama"), "--port", "0", "--gpu-memory-utilization", "1.5");
+    expect_rc(&s, 2, "a share above 1");
+    assert_non_null(strstr(s.err, "memory_utilization: 1.5, expected above 0, at most 1"));
+    said_free(&s);
     s = PROGRAM(NULL, "serve", vc_golden("models/llama"), "--port", "0", "--no-enable-chunked-prefill",
                 "--max-num-batched-tokens", "64", "--threads", "1");
     assert_int_not_equal(s.rc, 0);
@@ -251,6 +273,6 @@ static void test_refused(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = { cmocka_unit_test(test_server), cmocka_unit_test(test_others),
-                                        cmocka_unit_test(test_refused) };
+                                        cmocka_unit_test(test_two_models), cmocka_unit_test(test_refused) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
