@@ -46,6 +46,9 @@ struct hist { uint64_t bucket[MAX_BUCKETS + 1], n; double sum; };
 /* HTTP figures of one handler; the last one stands for paths that no route has. */
 enum { METHODS = 2, CLASSES = 4, HANDLERS = SRV_NUM_ROUTES + 1 };
 struct http { uint64_t requests[METHODS][CLASSES]; double in, out; struct hist time[METHODS]; uint64_t n; };
+static const char *const tool_modes[] = { "streaming", "non_streaming" }, *const tool_outcomes[] = { "tool_call", "no_tool_call" },
+                  *const tool_types[] = { "chat_completions", "responses", "other" };
+enum { TOOL_MODES = VC_ARRAY_LEN(tool_modes), TOOL_OUTCOMES = VC_ARRAY_LEN(tool_outcomes), TOOL_TYPES = VC_ARRAY_LEN(tool_types) };
 struct srv_metrics {
     pthread_mutex_t lock;
     double value[NUM_METRICS][MAX_VALUES];
@@ -53,6 +56,7 @@ struct srv_metrics {
     double lengths[MAX_BUCKETS];
     struct bounds engine[NUM_METRICS];           /* of histograms that the engine counts; set with their values */
     double created;
+    double tools[TOOL_MODES][TOOL_OUTCOMES][TOOL_TYPES];        /* vllm:tool_call_parser_invocations_total */
 };
 struct srv_http_metrics {
     pthread_mutex_t lock;
@@ -186,11 +190,19 @@ static void request_times(struct srv_metrics *m, const vc_output *o) {
     observe(m, M_H_INFERENCE, o->last_token_at - o->scheduled_at);
 }
 
+/* A stream's outputs one by one, another answer when it is whole. */
+static void tool_parser(struct srv_metrics *m, const struct srv_gen *g, const struct srv_answer *a, const vc_output *o) {
+    if (!g->rp.tool_parser || (!g->stream && !o->finished)) return;
+    int type = g->writer == &srv_chat_writer ? 0 : g->writer == &srv_responses_writer ? 1 : 2;
+    m->tools[!g->stream][!(o->num_tools || (!g->stream && a->num_tools))][type]++;
+}
+
 void srv_metrics_output(struct srv_metrics *m, const struct srv_gen *g, struct srv_part *p, struct srv_answer *a, const vc_output *o) {
     double now = vc_now();
     pthread_mutex_lock(&m->lock);
     fill_lengths(m, g->call->model->info.max_model_len);
     m->value[M_GENERATED][0] += o->num_token_ids;
+    tool_parser(m, g, a, o);
     if (o->num_token_ids || o->embedding) {
         if (p->first_token <= 0) first_token(m, g, p, o, now);
         else if (a->last_token > 0) observe(m, M_H_ITL, now - a->last_token);
@@ -399,6 +411,25 @@ static void info_lines(struct vc_buf *b, const struct srv *s) {
     }
 }
 
+/* Without `engine`, as vLLM has it. */
+static void tool_lines(const struct page *g, const struct srv_metrics *m, uint32_t num) {
+    static const char name[] = "vllm:tool_call_parser_invocations",
+                      help[] = "Total number of ToolParser invocations. Non-streaming increments once per choice; streaming increments once per delta.";
+    enum { EACH = TOOL_OUTCOMES * TOOL_TYPES };
+    for (int created = 0; created < 2; created++) {
+        const char *suffix = created ? "_created" : "_total";
+        head(g->b, name, sizeof name - 1, suffix, help, created ? "gauge" : "counter");
+        for (uint32_t i = 0; i < num; i++)
+            for (int k = 0; k < TOOL_MODES * EACH; k++) {
+                int mode = k / EACH, outcome = k / TOOL_TYPES % TOOL_OUTCOMES, type = k % TOOL_TYPES;
+                vc_buf_printf(g->b, "%s%s{mode=\"%s\",model_name=", name, suffix, tool_modes[mode]);
+                vc_buf_add(g->b, g[i].model.p, g[i].model.n);
+                vc_buf_printf(g->b, ",outcome=\"%s\",request_type=\"%s\"} ", tool_outcomes[outcome], tool_types[type]);
+                number(g->b, created ? m[i].created : m[i].tools[mode][outcome][type]);
+            }
+    }
+}
+
 static void take_histogram(struct srv_metrics *m, enum id id, const vc_histogram *v) {
     struct hist *h = &m->hist[id];
     m->engine[id] = (struct bounds){ v->bounds, v->num_bounds };
@@ -474,6 +505,7 @@ void srv_get_metrics(struct srv_call *c) {
         for (int id = 0; id < NUM_METRICS; id++) metric(g, now, s->num_models, (enum id)id);
         info_lines(&b, s);
         kernel_lines(g, s);
+        tool_lines(g, now, s->num_models);
         http_lines(&b, http);
         http_times(&b, http);
     } else {
