@@ -92,6 +92,7 @@ void srv_gen_free(struct srv_gen *g) {
         free(p->embedding);
         for (uint32_t k = 0; p->answers && k < g->rp.sampling.n; k++) answer_free(&p->answers[k]);
     }
+    srv_beam_free(g);
     json_decref(g->root);
     json_decref(g->request);
     vc_buf_free(&g->head);
@@ -106,7 +107,9 @@ void srv_gen_cancel(struct srv_call *c) {
     struct srv_gen *g = c->gen;
     bool first = g && !g->cancelled;
     if (g) g->cancelled = true;
+    bool searches = first && g->search;
     pthread_mutex_unlock(&c->lock);
+    if (searches) srv_beam_cancel(g);
     for (uint32_t i = 0; first && i < g->num_parts; i++) {
         pthread_mutex_lock(&c->lock);
         uint64_t id = g->parts[i].submitted ? g->parts[i].id : 0;
@@ -234,6 +237,8 @@ static vc_status submit_part(struct srv_gen *g, struct srv_part *p, vc_err *err)
 void srv_gen_submit(struct srv_gen *g) {
     struct srv_call *c = g->call;
     vc_err err = VC_ERR_INIT;
+    bool beams = g->f.v[SRV_F_USE_BEAM_SEARCH].given && g->f.v[SRV_F_USE_BEAM_SEARCH].b;
+    if (beams && !srv_beam_check(g)) return;
     if (!has_room(g)) return;
     if (!make_answers(g)) {
         srv_error(c, 503, NULL, NULL, "out of memory");
@@ -242,6 +247,10 @@ void srv_gen_submit(struct srv_gen *g) {
     if (c->srv->p.log_requests)
         vc_log_line(VC_LOG_INFO, "request %s: %u prompts, %zu tokens in the first, n %u, max_tokens %u, temperature %g%s", g->id, g->num_parts, g->parts[0].num_ids,
                     g->rp.sampling.n, g->rp.sampling.max_tokens, (double)g->rp.sampling.temperature, g->stream ? ", stream" : "");
+    if (beams) {
+        if (!srv_beam_start(g)) srv_error(c, 503, NULL, NULL, "out of memory");
+        return;
+    }
     for (uint32_t i = 0; i < g->num_parts; i++) {
         vc_status s = submit_part(g, &g->parts[i], &err);
         if (s == VC_OK) continue;

@@ -35,6 +35,7 @@ struct srv_part {
     struct srv_call *call;
     uint32_t index;
     uint64_t id; bool submitted;           /* call->lock */
+    bool is_beam;                          /* of g->search: its outputs are not the answer's */
     int32_t *ids; size_t num_ids;          /* prompt; ids from vc_tokenize or the arena */
     bool owns_ids;
     const char *text; size_t text_len;     /* prompt for echo; NULL: detokenized when needed */
@@ -92,6 +93,7 @@ struct srv_gen {
     bool stream, echo, echo_only, include_usage, continuous_usage, return_token_ids, tokens_as_ids, logprobs, include_reasoning, return_text;
     bool all_logprobs;                     /* of the ids that were given */
     int32_t top_logprobs;
+    struct srv_search *search;             /* with use_beam_search; in the arena */
     uint32_t num_shown;                    /* answers per prompt: n; the engine makes best_of */
     uint64_t interval;                     /* tokens per event of a stream */
     const char *role;
@@ -138,6 +140,12 @@ void srv_gen_finish(struct srv_call *c);
 bool srv_grow(void **v, size_t used, size_t *cap, size_t n, size_t size);
 /* interval.c: the output to send for `o`, itself or put together in *joined; NULL: not yet. */
 const vc_output *srv_hold(struct srv_gen *g, struct srv_answer *a, const vc_output *o, vc_output *joined);
+/* beam.c: a search in place of requests that sample. check: false: answered. start: false: no memory. */
+bool srv_beam_check(struct srv_gen *g);
+bool srv_beam_start(struct srv_gen *g);
+void srv_beam_output(struct srv_part *item, const vc_output *o);
+void srv_beam_cancel(struct srv_gen *g);
+void srv_beam_free(struct srv_gen *g);
 void srv_held_free(struct srv_held *h);    /* NULL is allowed */
 
 /* ---- pieces of answers ---- */

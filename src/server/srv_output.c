@@ -165,6 +165,10 @@ static const vc_output *forced_calls(struct srv_gen *g, struct srv_answer *a, co
 
 void srv_gen_output(struct srv_part *p, const vc_output *output) {
     struct srv_call *c = p->call;
+    if (p->is_beam) {
+        srv_beam_output(p, output);
+        return;
+    }
     struct srv_gen *g = c->gen;
     struct srv_answer *a = &p->answers[output->index];
     vc_output copy, joined;

@@ -470,7 +470,42 @@ row("responses", "metadata", then({"a": "b"}, lambda a, b: a["metadata"] == {"a"
 row("messages", "metadata", same({"user_id": "u"}))
 row("responses", "service_tier", both(then("default", lambda a, b: a["service_tier"] == "default"), bad("gold")))
 row("completions chat responses messages", "mm_payload", both(same("none"), bad("some")))
-row("completions chat", "length_penalty", same(1.5))
+row("completions chat", "length_penalty", lambda k, f: [same(1.5)(k, f), beams(k, -1.0), beams(k, 3.0)])
+row("completions chat", "use_beam_search", lambda k, f: [same(False)(k, f), beams(k, 1.0), beams(k, 1.0, ignore_eos=True), beams(k, 1.0, include_stop_str_in_output=True), ends()]
+    + [check_status(k, {**BASE[k], f: True, **more}, 400) for more in ({"stop": ["a"]}, {"n": 30}, {"logit_bias": {"1": 1}}, {"structured_outputs": {"choice": ["a"]}}, {"best_of": 3, "n": 2})])
+
+
+def beams(kind, penalty, width=3, steps=6, **more):
+    """vLLM's search (entrypoints/generate/beam_search/online.py) written again over log-probabilities that the server gives for single tokens."""
+    a = ok(kind, {**BASE[kind], "n": width, "max_tokens": steps, "use_beam_search": True, "length_penalty": penalty, "return_token_ids": True, **more})
+    prompt = (a["choices"][0] if kind == "completions" else a)["prompt_token_ids"]
+    alive, done = [(prompt, 0.0)], []
+    for _ in range(steps):
+        found = []
+        for ids, total in alive:
+            c = ok("completions", {"prompt": ids, "max_tokens": 1, "temperature": 0, "logprobs": 2 * width, "return_tokens_as_token_ids": True})["choices"][0]["logprobs"]
+            for token, logprob in c["top_logprobs"][0].items():
+                token = int(token.split(":")[1])
+                if token == EOS and not more.get("ignore_eos"):
+                    done.append((ids + [EOS] if more.get("include_stop_str_in_output") else ids, total + logprob, "stop"))
+                else:
+                    found.append((ids + [token], total + logprob))
+        alive = sorted(found, key=lambda b: -b[1])[:width]
+    done += [(ids, total, "length") for ids, total in alive]
+    best = sorted(done, key=lambda b: b[1] / max(len(b[0]) - (b[0][-1] == EOS), 1) ** penalty, reverse=True)[:width]
+    got = [(c["token_ids"], c["finish_reason"]) for c in a["choices"]]
+    assert got == [(ids[len(prompt):], reason) for ids, _, reason in best], (got, best)
+    assert out_tokens(a) == sum(len(ids) - len(prompt) for ids, _, _ in best)
+    return [reason for _, _, reason in best]
+
+
+def ends():
+    """Behind this prompt the end token is among the best six."""
+    for more in ({}, {"include_stop_str_in_output": True}):
+        assert "stop" in beams("completions", 0.0, prompt=[425], **more)
+    assert "stop" not in beams("completions", 0.0, prompt=[425], ignore_eos=True)
+
+
 row("completions chat", "routed_experts_prompt_start", both(same(3), bad(-1)))
 row("completions chat responses messages", "cache_salt", lambda k, f: [salted(k, f) if k != "messages" else same("salt")(k, f), bad("")(k, f)])
 
@@ -486,7 +521,7 @@ def salted(kind, field):
     assert found[1] > 0 and found[2] == 0 and found[3] == found[1], found
 
 
-for kinds, field, value in [("completions chat", "use_beam_search", True), ("completions chat responses messages", "watermarking", True),
+for kinds, field, value in [("completions chat responses messages", "watermarking", True),
                             ("completions chat", "thinking_token_budget", 10), ("completions", "prompt_embeds", "AAAA"), ("completions chat", "return_token_offsets", True),
                             ("completions chat responses messages", "return_mm_kwargs", True), ("completions chat responses messages", "kv_transfer_params", {"a": 1}),
                             ("completions chat responses messages", "ec_transfer_params", {"a": 1}), ("completions chat responses messages", "vllm_xargs", {"a": 1}),

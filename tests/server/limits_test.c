@@ -54,7 +54,7 @@ static void bodies(void **state) {
                                        "{\"prompt\":[1],\"logit_bias\":{\"1\":\"x\"}}", "{\"prompt\":[1],\"stop_token_ids\":[123456789]}", "{\"prompt\":[[]]}" };
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) status_of(path, bad[i], 400);
     error_is(path, "{\"prompt\":[1],\"max_tokens\":\"x\"}", 400, "Bad Request", "body.max_tokens");
-    error_is(path, "{\"prompt\":[1],\"use_beam_search\":true}", 400, "BadRequestError", "use_beam_search");
+    error_is(path, "{\"prompt\":[1],\"watermarking\":true}", 400, "BadRequestError", "watermarking");
     error_is(path, "{\"prompt\":[1],\"prompt_embeds\":\"abc\"}", 400, "BadRequestError", "prompt_embeds");
     error_is(path, "{\"prompt\":[1],\"temperature\":-1}", 400, "BadRequestError", "temperature");
     error_is("/v1/chat/completions", "{\"messages\":[1]}", 400, "Bad Request", "body.messages.0");
