@@ -44,17 +44,39 @@ static void take(const struct cli_opts *o, const char *path, struct vc_server_mo
     m->params.priority = o->scheduling && !strcmp(o->scheduling, "priority");
 }
 
+/* The next word of *next up to a comma that stands outside of JSON: {…}, […] and "…" keep theirs. NULL: the end. */
+static char *next_word(char **next) {
+    char *word = *next;
+    int depth = 0;
+    bool quoted = false;
+    if (!word) return NULL;
+    *next = NULL;
+    for (char *p = word; *p; p++) {
+        if (quoted && *p == '\\' && p[1]) p++;
+        else if (*p == '"' && depth) quoted = !quoted;
+        else if (!quoted && (*p == '{' || *p == '[')) depth++;
+        else if (!quoted && (*p == '}' || *p == ']')) depth--;
+        else if (*p == ',' && depth <= 0) {
+            *p = '\0';
+            *next = p + 1;
+            break;
+        }
+    }
+    return word;
+}
+
 static int named_model(struct cli_opts *o, const char *text, struct vc_server_model *m) {
-    char *words = vc_arena_strdup(&o->arena, text), *next = NULL;
-    if (!words) return cli_fail("out of memory");
-    char *path = strtok_r(words, ",", &next), *eq = path ? strchr(path, '=') : NULL;
+    char *next = vc_arena_strdup(&o->arena, text);
+    if (!next) return cli_fail("out of memory");
+    char *path = next_word(&next), *eq = path ? strchr(path, '=') : NULL;
     if (eq) *eq = '\0';
     const char *name = eq ? path : NULL;
     if (eq) path = eq + 1;
     if (!path || !*path || (name && !*name)) return cli_usage(o, "--model: '%s', expected [NAME=]PATH[,OPTION=VALUE…]", text);
     if (name) o->served_names = (struct cli_strs){ 0 };
     if (name && !cli_read_list(&o->arena, &o->served_names, name)) return cli_fail("out of memory");
-    for (char *word; (word = strtok_r(NULL, ",", &next));) {
+    for (char *word; (word = next_word(&next));) {
+        if (!*word) continue;
         int rc = one_option(o, word);
         if (rc != CLI_OK) return rc;
     }

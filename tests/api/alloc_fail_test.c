@@ -48,6 +48,7 @@ void free(void *p) {
     __libc_free(p);
 }
 
+/* Token ids, or the bits of a vector. */
 struct answer { int32_t id[32]; uint32_t n; };
 
 /* The status of the first thing that failed. */
@@ -66,6 +67,7 @@ static vc_status request(vc_model *m, struct answer *a, vc_err *err) {
     if ((s = vc_submit(m, &rp, NULL, err)) != VC_OK) return s;
     while ((s = vc_next(m, -1, &o, err)) == VC_OK) {
         for (uint32_t i = 0; i < o->num_token_ids && a->n < 32; i++) a->id[a->n++] = o->token_ids[i];
+        for (uint32_t i = 0; i < o->num_embedding && a->n < 8; i++) memcpy(&a->id[a->n++], &o->embedding[i], 4);
         if (o->error.status != VC_OK) {
             bad = o->error.status;
             *err = o->error;
@@ -122,6 +124,7 @@ static void each_allocation(void **state) {
     (void)state;
     model("gguf-quants/models/tiny-Q4_0.gguf", false);
     model("models/llama", true);
+    model("models/qwen3-embed", true);                     /* a vector, of which eight values are compared */
 }
 #else
 static void each_allocation(void **state) {

@@ -373,6 +373,65 @@ static void sentence_transformers(void **state) {
     json_decref(root);
 }
 
+/* A copy of a GGUF with `key` and one key more in front, 64 bytes together, so that the data stays where alignment wants it. */
+static const char *gguf_with(const char *key, uint32_t value) {
+    static char path[1100];
+    char more[64] = "";
+    size_t n = strlen(key), at = 0, rest = 64 - 2 * 16 - n, cap = 1 << 22;
+    uint64_t len = n, pad = rest, kv;
+    const uint32_t type = 4;                                /* u32 */
+    memcpy(more, &len, 8);
+    memcpy(more + 8, key, n);
+    memcpy(more + 8 + n, &type, 4);
+    memcpy(more + 12 + n, &value, 4);
+    at = 16 + n;
+    memcpy(more + at, &pad, 8);
+    memset(more + at + 8, 'p', rest);
+    memcpy(more + at + 8 + rest, &type, 4);
+    char *whole = malloc(cap);
+    FILE *f = fopen(vc_golden("gguf-quants/models/tiny-Q4_0.gguf"), "rb");
+    assert_non_null(whole);
+    assert_non_null(f);
+    size_t size = fread(whole, 1, cap, f);
+    fclose(f);
+    assert_true(size > 24 && size < cap);
+    memcpy(&kv, whole + 16, 8);
+    kv += 2;
+    memcpy(whole + 16, &kv, 8);
+    snprintf(path, sizeof path, "%s/embed-%d.gguf", VC_TEST_TMP, (int)getpid());
+    f = fopen(path, "wb");
+    assert_non_null(f);
+    fwrite(whole, 1, 24, f);
+    fwrite(more, 1, 64, f);
+    fwrite(whole + 24, 1, size - 24, f);
+    fclose(f);
+    free(whole);
+    return path;
+}
+
+/* llama.cpp's numbers: 0 none, 1 mean, 2 cls, 3 last, 4 rank. */
+static void gguf(void **state) {
+    (void)state;
+    static const char *const names[] = { NULL, "MEAN", "CLS", "LAST" };
+    for (uint32_t type = 0; type < 4; type++) {
+        vc_model_params p = params(gguf_with("llama.pooling_type", type), NULL);
+        vc_model *m = open_model(&p);
+        vc_model_info info = { .struct_size = sizeof info };
+        vc_model_get_info(m, &info);
+        if (names[type]) assert_string_equal(info.pooling, names[type]);
+        else assert_null(info.pooling);
+        vc_model_close(&m);
+        p.runner = "generate";                              /* the user has the last word */
+        m = open_model(&p);
+        vc_model_get_info(m, &info);
+        assert_null(info.pooling);
+        vc_model_close(&m);
+    }
+    vc_model_params p = params(gguf_with("llama.pooling_type", 4), NULL);
+    refused(&p, VC_E_UNSUPPORTED, "pooling_type");
+    unlink(p.path);
+}
+
 static vc_output *one(vc_model *m, uint32_t dimensions) {
     vc_request_params p;
     vc_err err = VC_ERR_INIT;
@@ -498,7 +557,7 @@ static void wishes(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = { cmocka_unit_test(truth), cmocka_unit_test(as_vllm), cmocka_unit_test(same_bits), cmocka_unit_test(small_pool),
-                                        cmocka_unit_test(hidden_states), cmocka_unit_test(sentence_transformers), cmocka_unit_test(dimensions),
+                                        cmocka_unit_test(hidden_states), cmocka_unit_test(sentence_transformers), cmocka_unit_test(gguf), cmocka_unit_test(dimensions),
                                         cmocka_unit_test(requests), cmocka_unit_test(wishes) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

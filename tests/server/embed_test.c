@@ -34,7 +34,7 @@ static int open_both(void **state) {
     (void)state;
     static char first[1100], second[1100];
     snprintf(first, sizeof first, "text=%s", vc_golden("models/llama"));
-    snprintf(second, sizeof second, "vectors=%s", vc_golden("models/qwen3-embed"));
+    snprintf(second, sizeof second, "vectors=%s,pooler-config={\"pooling_type\":\"MEAN\",\"use_activation\":false},max-model-len=64", vc_golden("models/qwen3-embed"));
     SERVER_START(&g_server, "--model", first, "--model", second, "--kv-cache-memory-bytes", "16M", "--threads", "1");
     return 0;
 }
@@ -359,8 +359,12 @@ static void conversations(void **state) {
 
 static void chosen_by_route(void **state) {
     (void)state;
+    float got[MOST];
     json_t *v = ask_ok("/v1/embeddings", "{\"input\":[1,2]}");
     assert_string_equal(json_string_value(json_object_get(v, "model")), "vectors");
+    g_hidden = 64;
+    numbers(datum(v, 0, "embedding"), got);
+    assert_true(cosine(got, got) > 0.999 && fabsf(got[0]) + fabsf(got[1]) + fabsf(got[2]) > 1);      /* options of its own: not of length 1 */
     json_decref(v);
     v = ask_ok("/v1/completions", "{\"prompt\":[1,2],\"max_tokens\":2}");
     assert_string_equal(json_string_value(json_object_get(v, "model")), "text");
