@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
- * srv_beam.c: use_beam_search, as vLLM's BeamSearchOnlineMixin does it on top of the engine: in each round every beam is a request for
- * one token with the 2·width best log-probabilities, whose prompt is mostly in the prefix cache; the width best continuations go on. An
- * end token completes a beam. Score of a beam: sum of log-probabilities / (tokens of prompt and answer)^length_penalty.
- * The pump collects the tokens of a round; a front job makes the next one. All prompts of a call go through their rounds together. */
+ * srv_beam.c: use_beam_search, as vLLM's BeamSearchOnlineMixin does it on top of the engine: in each round every beam
+ * is a request for one token with the 2·width best log-probabilities, whose prompt is mostly in the prefix cache; the
+ * width best continuations go on. An end token completes a beam. Score of a beam: sum of log-probabilities / (tokens of
+ * prompt and answer)^length_penalty. The pump collects the tokens of a round; a front job makes the next one. All
+ * prompts of a call go through their rounds together. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,17 +11,31 @@
 #include "base/clock.h"
 #include "server/srv_gen.h"
 
-struct beam { int32_t *ids; vc_logprob *logprobs; uint32_t n; double sum; bool ended; };     /* the answer so far; arrays owned */
-struct lane { struct beam *beams, *done; uint32_t num, num_done, max_tokens; };              /* of a prompt: what goes on; the best of what ended */
+/* The answer so far. */
+struct beam {
+    int32_t *ids;         /* [n] owned */
+    vc_logprob *logprobs; /* [n][shown + 1] owned */
+    uint32_t n;
+    double sum;
+    bool ended;
+};
+/* Of a prompt: the beams that go on, and the best of those that ended. */
+struct lane {
+    struct beam *beams, *done;
+    uint32_t num, num_done, max_tokens;
+};
 struct srv_search {
-    uint32_t width, shown, per;            /* shown: log-probabilities of a token in the answer; per: entries that come with a token */
+    uint32_t width;
+    uint32_t shown; /* log-probabilities of a token in the answer, beside its own */
+    uint32_t per;   /* entries that come with a token */
     double length_penalty;
     uint32_t round;
-    atomic_uint pending;                   /* requests of the round, and the thread that submits them */
-    struct lane *lanes;                    /* [num_parts], in the arena, as the following */
-    struct srv_part *items;                /* [num_parts * width] what the requests return as their user */
-    vc_logprob *got; uint32_t *num_got;    /* [num_parts * width][per] */
-    vc_err error;                          /* call->lock: the first of the round */
+    atomic_uint pending;    /* requests of the round, and the thread that submits them */
+    struct lane *lanes;     /* [num_parts], in the arena, as the following */
+    struct srv_part *items; /* [num_parts * width] what the requests return as their user */
+    vc_logprob *got;
+    uint32_t *num_got; /* [num_parts * width][per] */
+    vc_err error;      /* call->lock: the first of the round */
 };
 
 static void beam_free(struct beam *b) {
@@ -47,10 +62,14 @@ static bool is_eos(const struct srv_gen *g, int32_t token) {
 
 /* ---- beams ---- */
 
-/* `from` and a token; with its log-probabilities where the answer shows them. An end token may be left out of the ids. */
-static bool extend(const struct srv_search *s, const struct beam *from, int32_t token, double sum, const vc_logprob *got, bool keep_id, struct beam *out) {
+/* `from` and a token; with its log-probabilities where the answer shows them. An end token may be left out. */
+static bool extend(const struct srv_search *s, const struct beam *from, int32_t token, double sum,
+                   const vc_logprob *got, bool keep_id, struct beam *out) {
     uint32_t n = from->n + (keep_id ? 1u : 0u), per = s->shown + 1;
-    *out = (struct beam){ .n = n, .sum = sum, .ids = malloc((n + 1) * sizeof *out->ids), .logprobs = malloc((size_t)(n + 1) * per * sizeof *out->logprobs) };
+    *out = (struct beam){ .n = n,
+                          .sum = sum,
+                          .ids = malloc((n + 1) * sizeof *out->ids),
+                          .logprobs = malloc((size_t)(n + 1) * per * sizeof *out->logprobs) };
     if (!out->ids || !out->logprobs) {
         beam_free(out);
         return false;
@@ -92,7 +111,11 @@ static void complete(struct srv_gen *g, uint32_t part, struct beam *b) {
 
 /* ---- a round ---- */
 
-struct candidate { double sum; int32_t token; uint32_t beam, order; };
+struct candidate {
+    double sum;
+    int32_t token;
+    uint32_t beam, order;
+};
 
 static int better(const void *a, const void *b) {
     const struct candidate *x = a, *y = b;
@@ -123,7 +146,8 @@ static bool collect(struct srv_gen *g, uint32_t part, struct candidate *c, uint3
                 continue;
             }
             struct beam b;
-            if (!extend(s, &l->beams[i], v[k].token, sum, v, g->rp.sampling.include_stop_str_in_output != 0, &b)) return false;
+            if (!extend(s, &l->beams[i], v[k].token, sum, v, g->rp.sampling.include_stop_str_in_output != 0, &b))
+                return false;
             b.ended = true;
             complete(g, part, &b);
         }
@@ -231,15 +255,25 @@ static void answer(struct srv_gen *g, uint32_t part, uint32_t k, bool aborted) {
     struct srv_search *s = g->search;
     struct lane *l = &s->lanes[part];
     const struct beam *b = k < l->num_done ? &l->done[k] : NULL;
-    vc_output o = { .index = k, .user = &g->parts[part], .text = "", .reasoning = "", .finished = 1, .request_finished = k + 1 == s->width, .stop_token = -1,
+    vc_output o = { .index = k,
+                    .user = &g->parts[part],
+                    .text = "",
+                    .reasoning = "",
+                    .finished = 1,
+                    .request_finished = k + 1 == s->width,
+                    .stop_token = -1,
                     .num_prompt_tokens = (uint32_t)g->parts[part].num_ids,
-                    .finish_reason = aborted ? "abort" : b && b->ended ? "stop" : "length", .error = VC_ERR_INIT };
+                    .finish_reason = aborted         ? "abort"
+                                     : b && b->ended ? "stop"
+                                                     : "length",
+                    .error = VC_ERR_INIT };
     char *text = NULL;
     size_t n = 0;
     vc_err err = VC_ERR_INIT;
     if (b) {
         bool drop = b->n && is_eos(g, b->ids[b->n - 1]) && !g->rp.sampling.ignore_eos;
-        if (vc_detokenize(g->call->model->engine, b->ids, b->n - (drop ? 1u : 0u), g->rp.sampling.skip_special_tokens ? VC_DETOK_SKIP_SPECIAL : 0, &text, &n, &err) == VC_OK) {
+        if (vc_detokenize(g->call->model->engine, b->ids, b->n - (drop ? 1u : 0u),
+                          g->rp.sampling.skip_special_tokens ? VC_DETOK_SKIP_SPECIAL : 0, &text, &n, &err) == VC_OK) {
             o.text = text;
             o.text_len = n;
         }
@@ -288,31 +322,52 @@ static void turn(struct srv_call *c) {
         more |= l->num > 0;
     }
     s->round++;
-    if (stop || failed || !more) finish(g, stop);
-    else submit_round(g);
+    if (stop || failed || !more)
+        finish(g, stop);
+    else
+        submit_round(g);
 }
 
-/* What changes or reads the probabilities of a search, beside what vLLM's own has: refused by name, as it would do nothing. */
+/* What changes or reads the probabilities of a search, beside what vLLM's own has: refused by name, as it would do
+ * nothing. */
 bool srv_beam_check(struct srv_gen *g) {
     const vc_sampling_params *p = &g->rp.sampling;
     const struct srv_value *v = g->f.v;
-    int64_t most = g->call->model->p->params.max_logprobs < 0 ? (int64_t)UINT32_MAX : g->call->model->p->params.max_logprobs;
-    const struct { bool on; const char *name; } no[] = {
-        { p->num_stop > 0, "stop" }, { p->num_stop_token_ids > 0, "stop_token_ids" }, { p->min_tokens > 0, "min_tokens" }, { p->num_logit_bias > 0, "logit_bias" },
-        { p->num_allowed_token_ids > 0, "allowed_token_ids" }, { p->num_bad_words > 0, "bad_words" }, { p->prompt_logprobs >= 0 && !g->echo, "prompt_logprobs" },
-        { p->num_logprob_token_ids > 0, "logprob_token_ids" }, { p->return_margin != 0, "return_margin" }, { p->repetition_max_pattern > 0, "repetition_detection" },
-        { g->num_shown != p->n, "best_of" }, { g->rp.constraint_kind != NULL, "structured_outputs" }, { g->tools != SRV_TOOLS_NONE, "tool_choice" },
-        { g->rp.reasoning_parser != NULL, "--reasoning-parser" }, { v[SRV_F_PRESENCE_PENALTY].given && fabs(v[SRV_F_PRESENCE_PENALTY].f) > 0, "presence_penalty" },
-        { v[SRV_F_FREQUENCY_PENALTY].given && fabs(v[SRV_F_FREQUENCY_PENALTY].f) > 0, "frequency_penalty" },
-        { v[SRV_F_REPETITION_PENALTY].given && fabs(v[SRV_F_REPETITION_PENALTY].f - 1) > 0, "repetition_penalty" }, { g->echo && g->logprobs, "echo with logprobs" } };
+    int64_t most =
+        g->call->model->p->params.max_logprobs < 0 ? (int64_t)UINT32_MAX : g->call->model->p->params.max_logprobs;
+    const struct {
+        bool on;
+        const char *name;
+    } no[] = { { p->num_stop > 0, "stop" },
+               { p->num_stop_token_ids > 0, "stop_token_ids" },
+               { p->min_tokens > 0, "min_tokens" },
+               { p->num_logit_bias > 0, "logit_bias" },
+               { p->num_allowed_token_ids > 0, "allowed_token_ids" },
+               { p->num_bad_words > 0, "bad_words" },
+               { p->prompt_logprobs >= 0 && !g->echo, "prompt_logprobs" },
+               { p->num_logprob_token_ids > 0, "logprob_token_ids" },
+               { p->return_margin != 0, "return_margin" },
+               { p->repetition_max_pattern > 0, "repetition_detection" },
+               { g->num_shown != p->n, "best_of" },
+               { g->rp.constraint_kind != NULL, "structured_outputs" },
+               { g->tools != SRV_TOOLS_NONE, "tool_choice" },
+               { g->rp.reasoning_parser != NULL, "--reasoning-parser" },
+               { v[SRV_F_PRESENCE_PENALTY].given && fabs(v[SRV_F_PRESENCE_PENALTY].f) > 0, "presence_penalty" },
+               { v[SRV_F_FREQUENCY_PENALTY].given && fabs(v[SRV_F_FREQUENCY_PENALTY].f) > 0, "frequency_penalty" },
+               { v[SRV_F_REPETITION_PENALTY].given && fabs(v[SRV_F_REPETITION_PENALTY].f - 1) > 0,
+                 "repetition_penalty" },
+               { g->echo && g->logprobs, "echo with logprobs" } };
     for (size_t i = 0; i < VC_ARRAY_LEN(no); i++)
         if (no[i].on) {
-            srv_error(g->call, 400, NULL, "use_beam_search", "use_beam_search cannot be used with %s. (parameter=use_beam_search)", no[i].name);
+            srv_error(g->call, 400, NULL, "use_beam_search",
+                      "use_beam_search cannot be used with %s. (parameter=use_beam_search)", no[i].name);
             return false;
         }
     if (2 * (int64_t)p->n <= most) return true;
-    srv_error(g->call, 400, NULL, "use_beam_search", "use_beam_search with n=%u needs %u log-probabilities of a token, more than --max-logprobs %lld. (parameter=use_beam_search)", p->n,
-              2 * p->n, (long long)most);
+    srv_error(g->call, 400, NULL, "use_beam_search",
+              "use_beam_search with n=%u needs %u log-probabilities of a token, more than --max-logprobs %lld. "
+              "(parameter=use_beam_search)",
+              p->n, 2 * p->n, (long long)most);
     return false;
 }
 
@@ -331,7 +386,8 @@ bool srv_beam_start(struct srv_gen *g) {
     s->got = VC_NEW_ARRAY(&g->arena, vc_logprob, (size_t)parts * width * s->per);
     s->num_got = VC_NEW_ARRAY(&g->arena, uint32_t, (size_t)parts * width);
     if (!s->lanes || !s->items || !s->got || !s->num_got) return false;
-    for (uint32_t i = 0; i < parts * width; i++) s->items[i] = (struct srv_part){ .call = c, .index = i, .is_beam = true };
+    for (uint32_t i = 0; i < parts * width; i++)
+        s->items[i] = (struct srv_part){ .call = c, .index = i, .is_beam = true };
     for (uint32_t p = 0; p < parts; p++) {
         struct lane *l = &s->lanes[p];
         l->beams = VC_NEW_ARRAY(&g->arena, struct beam, width);
@@ -343,7 +399,7 @@ bool srv_beam_start(struct srv_gen *g) {
     pthread_mutex_lock(&c->lock);
     g->search = s;
     pthread_mutex_unlock(&c->lock);
-    for (uint32_t p = 0; p < parts; p++) {                  /* given back by the end of each part */
+    for (uint32_t p = 0; p < parts; p++) { /* given back by the end of each part */
         srv_call_ref(c);
         atomic_fetch_add(&c->model->live, width);
         g->parts[p].submitted_at = vc_now();

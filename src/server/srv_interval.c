@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * srv_interval.c: stream_interval: outputs of a choice put together until there are enough tokens for an event. The first token and
- * the end go out at once, as in vLLM. */
+ * srv_interval.c: stream_interval: outputs of a choice put together until there are enough tokens for an event. The
+ * first token and the end go out at once, as in vLLM. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,10 +8,14 @@
 
 struct srv_held {
     struct vc_buf text, reasoning, tool_text;
-    int32_t *ids; size_t num_ids, cap_ids;                 /* owned, as all arrays here */
-    vc_logprob *logprobs; size_t num_logprobs, cap_logprobs;
-    float *margins; size_t num_margins, cap_margins;
-    vc_tool_delta *tools; size_t num_tools, cap_tools;     /* names and arguments are offsets + 1 into tool_text until they are sent */
+    int32_t *ids;
+    size_t num_ids, cap_ids; /* owned, as all arrays here */
+    vc_logprob *logprobs;
+    size_t num_logprobs, cap_logprobs;
+    float *margins;
+    size_t num_margins, cap_margins;
+    vc_tool_delta *tools;
+    size_t num_tools, cap_tools; /* names and arguments are offsets + 1 into tool_text until they are sent */
     bool begun;
 };
 
@@ -61,7 +65,9 @@ static bool add_tool(struct srv_held *h, const vc_tool_delta *t) {
 static bool hold(struct srv_held *h, const vc_output *o) {
     void *ids = h->ids, *logprobs = h->logprobs, *margins = h->margins;
     bool ok = add(&ids, &h->num_ids, &h->cap_ids, o->token_ids, o->num_token_ids, sizeof *h->ids);
-    ok = add(&logprobs, &h->num_logprobs, &h->cap_logprobs, o->logprobs, (size_t)o->num_logprobs * o->num_token_ids, sizeof *h->logprobs) && ok;
+    ok = add(&logprobs, &h->num_logprobs, &h->cap_logprobs, o->logprobs, (size_t)o->num_logprobs * o->num_token_ids,
+             sizeof *h->logprobs) &&
+         ok;
     ok = add(&margins, &h->num_margins, &h->cap_margins, o->margins, o->num_token_ids, sizeof *h->margins) && ok;
     h->ids = ids;
     h->logprobs = logprobs;

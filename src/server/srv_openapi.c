@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * srv_openapi.c: the OpenAPI 3.1 document: paths from the table of routes, with the statuses that their flags entail. */
+ * srv_openapi.c: the OpenAPI 3.1 document: paths from the table of routes, with the statuses that their flags entail.
+ */
 #include "server/srv_openapi.h"
 
 #include <stdio.h>
@@ -9,27 +10,36 @@
 enum { ALL = 1, KEYED = 2, BODY = 4, NAMED = 8, QUEUES = 16, WAITS = 32, STATE = 64, PAGE = 128 };
 static const struct srv_status_row statuses[] = {
     { 304, PAGE, SRV_ANSWER_NONE, "the page is as If-None-Match says" },
-    { 400, BODY, SRV_ANSWER_ERROR, "the body is no JSON object, or a field has a wrong type or value or cannot be honoured; the message names it" },
+    { 400, BODY, SRV_ANSWER_ERROR,
+      "the body is no JSON object, or a field has a wrong type or value or cannot be honoured; the message names it" },
     { 401, KEYED, SRV_ANSWER_UNAUTHORIZED, "keys are set, and none of them came" },
-    { 404, NAMED, SRV_ANSWER_ERROR, "no served model has the name or this ability, nothing is stored under the id, or the path is switched off" },
+    { 404, NAMED, SRV_ANSWER_ERROR,
+      "no served model has the name or this ability, nothing is stored under the id, or the path is switched off" },
     { 405, ALL, SRV_ANSWER_DETAIL, "the path has other methods" },
     { 408, BODY, SRV_ANSWER_ERROR, "the body did not arrive in time" },
     { 413, BODY, SRV_ANSWER_ERROR, "the body is larger than --max-body-bytes" },
-    { 429, BODY, SRV_ANSWER_ERROR, "too many requests are waiting, or the key's limit is reached; Retry-After says when to come back" },
+    { 429, BODY, SRV_ANSWER_ERROR,
+      "too many requests are waiting, or the key's limit is reached; Retry-After says when to come back" },
     { 431, ALL, SRV_ANSWER_ERROR, "there are too many headers" },
     { 500, QUEUES, SRV_ANSWER_ERROR, "the engine failed" },
     { 503, WAITS, SRV_ANSWER_ERROR, "the model is loading, the server is shutting down, or memory is short" },
     { 503, STATE, SRV_ANSWER_NONE, "not in that state" },
 };
-enum { AT_ONCE = SRV_BODY_COUNT | SRV_BODY_TOK_TEXT | SRV_BODY_TOK_CHAT | SRV_BODY_DETOK };        /* bodies that the engine does not see */
+enum {
+    AT_ONCE = SRV_BODY_COUNT | SRV_BODY_TOK_TEXT | SRV_BODY_TOK_CHAT | SRV_BODY_DETOK
+}; /* bodies that the engine does not see */
 
 static unsigned traits(const struct srv_route *r) {
     bool waits = (r->flags & SRV_NEEDS_MODEL) || !(r->flags & SRV_INLINE);
-    return ALL | (r->flags & SRV_OPEN ? 0u : KEYED) | (r->bodies ? BODY : 0u) | (r->bodies || (r->flags & (SRV_PREFIX | SRV_GENERATES | SRV_POOLS | SRV_SWITCHED)) ? NAMED : 0u)
-           | (r->bodies & ~(unsigned)AT_ONCE ? QUEUES : 0u) | (waits ? WAITS : 0u) | (r->flags & SRV_STATE ? STATE : 0u) | (r == &srv_routes[SRV_AT_PAGE] ? PAGE : 0u);
+    return ALL | (r->flags & SRV_OPEN ? 0u : KEYED) | (r->bodies ? BODY : 0u) |
+           (r->bodies || (r->flags & (SRV_PREFIX | SRV_GENERATES | SRV_POOLS | SRV_SWITCHED)) ? NAMED : 0u) |
+           (r->bodies & ~(unsigned)AT_ONCE ? QUEUES : 0u) | (waits ? WAITS : 0u) | (r->flags & SRV_STATE ? STATE : 0u) |
+           (r == &srv_routes[SRV_AT_PAGE] ? PAGE : 0u);
 }
 
-bool srv_route_streams(const struct srv_route *r) { return r->bodies && !strcmp(srv_answer_rows[r->answer].also, "text/event-stream"); }
+bool srv_route_streams(const struct srv_route *r) {
+    return r->bodies && !strcmp(srv_answer_rows[r->answer].also, "text/event-stream");
+}
 
 const struct srv_status_row *srv_route_status(const struct srv_route *r, size_t *i) {
     while (*i < VC_ARRAY_LEN(statuses)) {
@@ -57,7 +67,9 @@ static void also(struct vc_json_out *w, const char *name) {
     bool stream = !strcmp(name, "text/event-stream");
     begin(w, name);
     begin(w, "schema");
-    key_str(w, "description", stream ? "an event of the stream, asked for by stream; data is a chunk of the answer as JSON, or [DONE]" : "asked for by encoding_format");
+    key_str(w, "description",
+            stream ? "an event of the stream, asked for by stream; data is a chunk of the answer as JSON, or [DONE]"
+                   : "asked for by encoding_format");
     key_str(w, "type", stream ? "object" : "string");
     if (stream) {
         vc_jo_key(w, "properties");
@@ -67,9 +79,11 @@ static void also(struct vc_json_out *w, const char *name) {
     vc_jo_end_obj(w);
 }
 
-/* "content": {type: {"schema": …}}; nothing for an answer without a body. A 404 comes from the route or from its handler. */
+/* "content": {type: {"schema": …}}; nothing for an answer without a body. A 404 comes from the route or from its
+ * handler. */
 static void content(struct vc_json_out *w, const struct srv_route *r, enum srv_answer_id id, int status) {
-    const struct srv_answer_row *a = &srv_answer_rows[id == SRV_ANSWER_ERROR && (r->flags & SRV_ANTHROPIC) ? SRV_ANSWER_MESSAGES_ERROR : id];
+    const struct srv_answer_row *a =
+        &srv_answer_rows[id == SRV_ANSWER_ERROR && (r->flags & SRV_ANTHROPIC) ? SRV_ANSWER_MESSAGES_ERROR : id];
     if (!a->type[0]) return;
     begin(w, "content");
     begin(w, a->type);
@@ -94,7 +108,8 @@ static void content(struct vc_json_out *w, const struct srv_route *r, enum srv_a
     vc_jo_end_obj(w);
 }
 
-static void answer(struct vc_json_out *w, const struct srv_route *r, int status, enum srv_answer_id id, const char *text) {
+static void answer(struct vc_json_out *w, const struct srv_route *r, int status, enum srv_answer_id id,
+                   const char *text) {
     char code[12];
     snprintf(code, sizeof code, "%d", status);
     begin(w, code);
@@ -117,7 +132,8 @@ static void answers(struct vc_json_out *w, const struct srv_route *r) {
     begin(w, "responses");
     answer(w, r, 200, (enum srv_answer_id)r->answer, r->text);
     const struct srv_status_row *s;
-    for (size_t i = 0; (s = srv_route_status(r, &i));) answer(w, r, s->status, s->when == STATE ? (enum srv_answer_id)r->answer : s->answer, s->text);
+    for (size_t i = 0; (s = srv_route_status(r, &i));)
+        answer(w, r, s->status, s->when == STATE ? (enum srv_answer_id)r->answer : s->answer, s->text);
     vc_jo_end_obj(w);
 }
 
@@ -172,7 +188,7 @@ static void operation(struct vc_json_out *w, const struct srv_route *r, const ch
     if (r->flags & SRV_PREFIX) parameter(w);
     if (r->bodies) request(w, r);
     answers(w, r);
-    if (r->flags & SRV_OPEN) {                             /* asks for no key; elsewhere the document's rule applies */
+    if (r->flags & SRV_OPEN) { /* asks for no key; elsewhere the document's rule applies */
         vc_jo_key(w, "security");
         vc_jo_begin_arr(w);
         vc_jo_end_arr(w);
@@ -225,7 +241,9 @@ void srv_openapi(struct vc_buf *b) {
     begin(&w, "info");
     key_str(&w, "title", "vllmc serve");
     key_str(&w, "version", VC_VERSION);
-    key_str(&w, "description", "Printed from the tables of src/server. Whole numbers may be written as 5.0 or \"5\" and switches as 1 or \"true\"; fields that no table knows are accepted and not used.");
+    key_str(&w, "description",
+            "Printed from the tables of src/server. Whole numbers may be written as 5.0 or \"5\" and switches as 1 or "
+            "\"true\"; fields that no table knows are accepted and not used.");
     vc_jo_end_obj(&w);
     paths(&w);
     begin(&w, "components");

@@ -15,7 +15,13 @@ const struct srv_answer_row srv_answer_rows[SRV_NUM_ANSWERS] = {
 
 enum shape { STR, INT, NUM, BOOL, OBJ, LIST, STRS, INTS, NUMS, ANY };
 enum { NULLS = 1, MAYBE = 2 };
-static const struct member { enum srv_answer_id owner; const char *name; enum shape kind; enum srv_answer_id of; unsigned flags; } members[] = {
+static const struct member {
+    enum srv_answer_id owner;
+    const char *name;
+    enum shape kind;
+    enum srv_answer_id of;
+    unsigned flags;
+} members[] = {
 #define ANSWER(id, name, type, also)
 #define MEMBER(owner, name, kind, of, flags) { SRV_ANSWER_##owner, name, kind, SRV_ANSWER_##of, flags },
 #include "server/answers.def"
@@ -114,8 +120,10 @@ static void texts(struct vc_json_out *w, bool nulls) {
 }
 
 static void field(struct vc_json_out *w, const struct srv_field *f) {
-    static const char *const types[] = { [SRV_NUM] = "number", [SRV_INT] = "integer", [SRV_BOOL] = "boolean", [SRV_STR] = "string", [SRV_INTS] = "array",
-                                         [SRV_LIST] = "array", [SRV_OBJ] = "object", [SRV_REFUSE] = NULL };
+    static const char *const types[] = {
+        [SRV_NUM] = "number", [SRV_INT] = "integer", [SRV_BOOL] = "boolean", [SRV_STR] = "string",
+        [SRV_INTS] = "array", [SRV_LIST] = "array",  [SRV_OBJ] = "object",   [SRV_REFUSE] = NULL
+    };
     bool nulls = (f->flags & SRV_NULLS) != 0;
     char text[400];
     vc_jo_key(w, f->name);
@@ -124,7 +132,8 @@ static void field(struct vc_json_out *w, const struct srv_field *f) {
     key_str(w, "description", text);
     if (types[f->kind]) type(w, types[f->kind], nulls);
     switch (f->kind) {
-        case SRV_NUM: case SRV_INT: range(w, f); break;
+        case SRV_NUM:
+        case SRV_INT: range(w, f); break;
         case SRV_WORD: words(w, f); break;
         case SRV_INTS: int_items(w, f); break;
         case SRV_STRS: texts(w, nulls); break;
@@ -133,7 +142,10 @@ static void field(struct vc_json_out *w, const struct srv_field *f) {
             vc_jo_key(w, "enum");
             vc_jo_raw(w, "[null, false, 0, \"\", [], {}]", 28);
             break;
-        case SRV_BOOL: case SRV_STR: case SRV_OBJ: case SRV_ANY: break;
+        case SRV_BOOL:
+        case SRV_STR:
+        case SRV_OBJ:
+        case SRV_ANY: break;
     }
     vc_jo_end_obj(w);
 }
@@ -150,7 +162,8 @@ static void body(struct vc_json_out *w, const struct srv_body_row *row) {
     vc_jo_key(w, "required");
     vc_jo_begin_arr(w);
     for (size_t i = 0; i < SRV_NUM_FIELDS; i++)
-        if ((srv_field_rows[i].bodies & row->bit) && (srv_field_rows[i].flags & SRV_NEEDED)) vc_jo_str(w, srv_field_rows[i].name);
+        if ((srv_field_rows[i].bodies & row->bit) && (srv_field_rows[i].flags & SRV_NEEDED))
+            vc_jo_str(w, srv_field_rows[i].name);
     vc_jo_end_arr(w);
     vc_jo_end_obj(w);
 }
@@ -158,8 +171,10 @@ static void body(struct vc_json_out *w, const struct srv_body_row *row) {
 /* ---- answers ---- */
 
 static void member(struct vc_json_out *w, const struct member *m) {
-    static const char *const types[] = { [STR] = "string", [INT] = "integer", [NUM] = "number", [BOOL] = "boolean", [OBJ] = "object", [LIST] = "array",
-                                         [STRS] = "array", [INTS] = "array", [NUMS] = "array", [ANY] = NULL };
+    static const char *const types[] = {
+        [STR] = "string", [INT] = "integer", [NUM] = "number", [BOOL] = "boolean", [OBJ] = "object",
+        [LIST] = "array", [STRS] = "array",  [INTS] = "array", [NUMS] = "array",   [ANY] = NULL
+    };
     bool nulls = (m->flags & NULLS) != 0, refers = m->of != SRV_ANSWER_NONE;
     vc_jo_key(w, m->name);
     if (m->kind == OBJ && refers && !nulls) {
