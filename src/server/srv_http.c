@@ -18,6 +18,7 @@
 enum {
     DISCARD_LIMIT = 1 << 20,       /* bytes of a refused body that are read, so that the client sees the answer */
     STREAM_BLOCK = 8 << 10,
+    FEW_CONNECTIONS = 1000,        /* fewer than these are worth a warning */
     SPARE_FILES = 64               /* files that are not connections */
 };
 
@@ -384,7 +385,7 @@ static unsigned connection_limit(uint32_t wanted) {
         if (room < most) most = (unsigned)room;
     }
     if (!wanted && most < 16384)
-        vc_log_line(VC_LOG_WARN, "the limit of open files, %llu, allows %u connections; ulimit -n or LimitNOFILE= raises it", (unsigned long long)r.rlim_cur, most);
+        vc_log_line(most < FEW_CONNECTIONS ? VC_LOG_WARN : VC_LOG_INFO, "the limit of open files, %llu, allows %u connections; ulimit -n or LimitNOFILE= raises it", (unsigned long long)r.rlim_cur, most);
     if (wanted > most) vc_log_line(VC_LOG_WARN, "--max-connections %u: the limit of open files allows %u", wanted, most);
     return wanted && wanted < most ? wanted : most;
 }
