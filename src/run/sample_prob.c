@@ -35,26 +35,25 @@ uint32_t vc_row_argmax(const float *x, uint32_t n) {
     return i;
 }
 
-/* The two largest of a, b (a >= b) and v. */
-VC_INLINE void top2(float *a, float *b, float v) {
-    float low = v < *a ? v : *a;
-    *a = v > *a ? v : *a;
-    *b = low > *b ? low : *b;
+static void top2(const float *x, uint32_t n, float *best, float *second) {
+    for (uint32_t i = 0; i < n; i++) {
+        if (x[i] > *best) {
+            *second = *best;
+            *best = x[i];
+        } else if (x[i] > *second) {
+            *second = x[i];
+        }
+    }
 }
 
+/* Most blocks hold neither, which their maximum tells at the speed of a maximum. */
 void vc_row_top2(const float *x, uint32_t n, float *best, float *second) {
-    float a[16], b[16];
-    for (uint32_t j = 0; j < 16; j++) a[j] = b[j] = -INFINITY;
+    enum { BLOCK = 256 };
+    *best = *second = -INFINITY;
     uint32_t i = 0;
-    for (; i + 16 <= n; i += 16)
-        for (uint32_t j = 0; j < 16; j++) top2(&a[j], &b[j], x[i + j]);
-    for (; i < n; i++) top2(&a[0], &b[0], x[i]);
-    for (uint32_t j = 1; j < 16; j++) {
-        top2(&a[0], &b[0], a[j]);
-        top2(&a[0], &b[0], b[j]);
-    }
-    *best = a[0];
-    *second = b[0];
+    for (; i + BLOCK <= n; i += BLOCK)
+        if (row_max(x + i, BLOCK) > *second) top2(x + i, BLOCK, best, second);
+    top2(x + i, n - i, best, second);
 }
 
 uint32_t vc_row_count_ge(const float *x, uint32_t n, float v) {

@@ -106,11 +106,12 @@ void srv_gen_cancel(struct srv_call *c) {
     pthread_mutex_lock(&c->lock);
     struct srv_gen *g = c->gen;
     bool first = g && !g->cancelled;
+    uint32_t parts = g ? g->num_parts : 0;         /* what comes later finds `cancelled` */
     if (g) g->cancelled = true;
     bool searches = first && g->search;
     pthread_mutex_unlock(&c->lock);
     if (searches) srv_beam_cancel(g);
-    for (uint32_t i = 0; first && i < g->num_parts; i++) {
+    for (uint32_t i = 0; first && i < parts; i++) {
         pthread_mutex_lock(&c->lock);
         uint64_t id = g->parts[i].submitted ? g->parts[i].id : 0;
         pthread_mutex_unlock(&c->lock);
