@@ -66,6 +66,7 @@ typedef struct vc_model_params {
     const char *pooler_config;           /* JSON object: pooling_type "LAST", "CLS" or "MEAN", use_activation, dimensions, max_embed_len */
     int enable_chunked_prefill;          /* 1; 0: a prompt is computed in one step, max_num_batched_tokens >= max_model_len */
     uint32_t long_prefill_token_threshold;   /* largest part of a prompt in one step while others are there; 0: none */
+    uint32_t max_num_scheduled_tokens;   /* tokens that a step really gets, at most max_num_batched_tokens; 0: that */
     int reserve_full_isl;                /* 1: a request begins only if its whole prompt fits the free cache */
     float watermark;                     /* share of the cache kept free when a request begins beside others; 0, below 1 */
     float memory_utilization;            /* share of the memory for weights, workspace and cache, in (0, 1]; 0: 85 % of what is free for the cache */

@@ -79,10 +79,13 @@ static vc_status open_engine(struct vc_model *m, const vc_model_params *p, vc_er
                  .strict = p->strict_kernels, .no_fuse = p->no_fuse, .progress = p->progress, .progress_arg = p->progress_arg, .opened = opened, .opened_arg = &o },
         .max_num_seqs = p->max_num_seqs, .max_num_batched_tokens = p->max_num_batched_tokens, .block_size = p->block_size, .kv_bytes = p->kv_cache_memory_bytes,
         .prefix_caching = p->enable_prefix_caching != 0, .priority_policy = p->priority != 0,
-        .whole_prefill = !p->enable_chunked_prefill, .no_reserve = !p->reserve_full_isl, .long_prefill_threshold = p->long_prefill_token_threshold,
+        .whole_prefill = !p->enable_chunked_prefill, .no_reserve = !p->reserve_full_isl, .scheduled_tokens = p->max_num_scheduled_tokens, .long_prefill_threshold = p->long_prefill_token_threshold,
         .watermark = p->watermark, .memory_share = p->memory_utilization, .num_blocks = p->num_kv_blocks,
     };
     VC_TRY(hash_algo(p->prefix_caching_hash_algo, &ep.hash_algo, err));
+    if (p->max_num_scheduled_tokens > p->max_num_batched_tokens)
+        return vc_fail(err, VC_E_INVALID, "max_num_scheduled_tokens: %u, expected at most max_num_batched_tokens, %u", p->max_num_scheduled_tokens,
+                       p->max_num_batched_tokens);
     if (!(p->memory_utilization >= 0 && p->memory_utilization <= 1))
         return vc_fail(err, VC_E_INVALID, "memory_utilization: %g, expected above 0, at most 1", (double)p->memory_utilization);
     return vc_engine_open(&m->engine, &ep, api_event, m, err);

@@ -90,6 +90,7 @@ struct cli_opts {
     uint32_t dimensions, bench_prompt, bench_output, reps;
     int help, version, decode, json, jsonl, json_object, served, csv, chat, stats, ids, add_special, tensors, plan, slots, ops, man, markdown, bash, zsh;
     const char *config, *help_topic;                  /* --config FILE, --help=TOPIC */
+    const char *load_format, *quantization;
     const char *http_log, *fingerprint_mode, *fingerprint_value, *structured_config;
     struct cli_strs allowed_methods, allowed_headers;
     int progress_bar, strict_environment, print_config;

@@ -13,9 +13,23 @@ static void progress(double fraction, const char *what, void *arg) {
     if (vc_now() - *begun > 0.3) cli_bar(fraction, what ? what : "loading", NULL);
 }
 
+int cli_check_format(const struct cli_opts *o, const char *path) {
+    bool gguf = vc_str_ends(vc_str_of(path), ".gguf");
+    const char *format = o->load_format ? o->load_format : "auto";
+    if (!strcmp(format, "gguf") && !gguf) return cli_usage(o, "--load-format gguf: %s is no GGUF file", path);
+    if (!strcmp(format, "safetensors") && gguf) return cli_usage(o, "--load-format safetensors: %s is a GGUF file", path);
+    if (o->quantization && !strcmp(o->quantization, "None")) return CLI_OK;
+    if (o->quantization && strcmp(o->quantization, "gguf") != 0)
+        return cli_usage(o, "--quantization %s: the formats of weights are read from the files; leave it out", o->quantization);
+    if (o->quantization && !gguf) return cli_usage(o, "--quantization %s: %s is no GGUF file", o->quantization, path);
+    return CLI_OK;
+}
+
 int cli_load(struct cli_opts *o, uint32_t default_seqs, vc_model **m, double *seconds) {
     vc_model_params p = o->model;
     p.path = o->arg[0];
+    int rc = cli_check_format(o, o->arg[0]);
+    if (rc != CLI_OK) return rc;
     if (default_seqs && !o->given[CLI_OPT_MAX_NUM_SEQS]) p.max_num_seqs = default_seqs;
     p.priority = o->scheduling && !strcmp(o->scheduling, "priority");
     double begun = vc_now();

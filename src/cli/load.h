@@ -17,6 +17,9 @@ vc_status cli_sampling(struct cli_opts *o, const vc_model *m, vc_sampling_params
  * lives in the arena. */
 vc_status cli_bad_words(const vc_model *m, struct vc_arena *a, const char *const *words, size_t n, vc_sampling_params *p, vc_err *err);
 
+/* Is the file at path of the formats that --load-format and --quantization name? Prints the error; an exit code. */
+int cli_check_format(const struct cli_opts *o, const char *path);
+
 /* Appends the bytes that a token stands for ("" for a model without a vocabulary). */
 void cli_piece(const vc_model *m, int32_t id, struct vc_buf *out);
 bool cli_has_tokenizer(const vc_model *m);

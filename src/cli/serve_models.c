@@ -3,10 +3,12 @@
  * [NAME=]PATH[,OPTION=VALUE…]. What is not said of a model is what the command line says for all. */
 #include <string.h>
 
+#include "cli/load.h"
 #include "cli/serve_models.h"
 
 /* Options that may stand in a --model: those of engines, and what the server knows per model. */
 static bool of_a_model(size_t i) {
+    if (i == CLI_OPT_LOAD_FORMAT || i == CLI_OPT_QUANTIZATION) return false;
     return (cli_opts_table[i].section >= CLI_SEC_MODEL && cli_opts_table[i].section <= CLI_SEC_SCHEDULER) || i == CLI_OPT_SERVED_NAME || i == CLI_OPT_TOOL_PARSER || i == CLI_OPT_REASONING;
 }
 
@@ -98,6 +100,10 @@ int cli_serve_models(struct cli_opts *o, struct vc_server_params *p) {
         keep(o, &own);
         int rc = named_model(o, o->models.v[i], &list[at++]);
         put_back(o, &own);
+        if (rc != CLI_OK) return rc;
+    }
+    for (size_t i = 0; i < num; i++) {
+        int rc = cli_check_format(o, list[i].params.path);
         if (rc != CLI_OK) return rc;
     }
     for (size_t i = 0; i < num; i++)

@@ -28,7 +28,7 @@ static vc_status open_sched(struct vc_engine *e, vc_err *err) {
     c.num_groups = e->net->groups.num;
     c.windows = e->net->groups.windows;
     c.max_num_seqs = e->params.max_num_seqs;
-    c.max_num_batched_tokens = e->params.max_num_batched_tokens;
+    c.max_num_batched_tokens = e->params.scheduled_tokens ? e->params.scheduled_tokens : e->params.max_num_batched_tokens;
     c.max_model_len = e->net->max_model_len;
     c.policy = e->params.priority_policy ? VC_SCHED_PRIORITY : VC_SCHED_FCFS;
     c.prefix_caching = e->params.prefix_caching;

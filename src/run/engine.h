@@ -17,6 +17,7 @@ struct vc_engine_params {
     bool prefix_caching, priority_policy;
     bool whole_prefill;                    /* prompts are not cut */
     bool no_reserve;                       /* a sequence begins although its whole prompt may not fit */
+    uint32_t scheduled_tokens;             /* of a step; 0: max_num_batched_tokens */
     uint32_t long_prefill_threshold;       /* 0: none */
     float watermark, memory_share;         /* as in vc_model_params */
     uint32_t num_blocks;                   /* of the KV pool; 0: by bytes */

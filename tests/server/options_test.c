@@ -197,9 +197,10 @@ static void test_others(void **state) {
     (void)state;
     const char *model = vc_golden("models/llama");
     SERVER_START(&g_server, model, "--skip-tokenizer-init", "--threads", "1", "--fingerprint-mode", "none",
-                 "--max-logprobs", "-1", "--uvicorn-log-level", "warning", "--gpu-memory-utilization", "0.5",
-                 "--no-enable-chunked-prefill", "--max-num-batched-tokens", "512", "--no-scheduler-reserve-full-isl",
-                 "--watermark", "0.01", "--max-model-len", "256", "--no-use-tqdm-on-load");
+                 "--max-logprobs", "-1", "--max-num-scheduled-tokens", "300", "--uvicorn-log-level", "warning",
+                 "--gpu-memory-utilization", "0.5", "--no-enable-chunked-prefill", "--max-num-batched-tokens", "512",
+                 "--no-scheduler-reserve-full-isl", "--watermark", "0.01", "--max-model-len", "256",
+                 "--no-use-tqdm-on-load");
     json_t *v = answer_of("/v1/completions",
                           "{\"prompt\":[1,2,3],\"max_tokens\":1,\"logprobs\":-1,\"return_token_ids\":true}", 200);
     assert_true(json_is_null(json_object_get(v, "system_fingerprint")));
@@ -250,6 +251,9 @@ static void test_refused(void **state) {
     REFUSED("disable_additional_properties: only false", "--structured-outputs-config",
             "{\"disable_additional_properties\": true}");
     REFUSED("'backnd': expected backend", "--structured-outputs-config", "{\"backnd\": \"auto\"}");
+    REFUSED("--load-format gguf: m is no GGUF file", "--load-format", "gguf");
+    REFUSED("--quantization fp8: the formats of weights are read from the files", "-q", "fp8");
+    REFUSED("--quantization gguf: m is no GGUF file", "--quantization=gguf");
     REFUSED("--max-logprobs: -2, expected -1 or more", "--max-logprobs", "-2");
     struct said s = PROGRAM(NULL, "serve", vc_golden("models/llama"), "--port", "0", "--override-generation-config",
                             "{\"temprature\": 1}", "--threads", "1");
