@@ -9,8 +9,8 @@
 static void look_at(struct srv_call *c, double now, double interval) {
     static const char comment[] = ": keep-alive\n\n";
     const struct srv_gen *g = c->gen;
-    if (!g || !g->stream || !g->submitted || g->closed || g->cancelled || c->ended || c->gone || c->out.n > c->sent)
-        return;
+    if (!g || !g->submitted || !g->stream || g->closed || g->cancelled) return;
+    if (c->ended || c->gone || c->out.n > c->sent || (c->status && !c->stream)) return;
     if (c->alive.at == 0) c->alive.at = c->begun;
     if (c->alive.total != c->out_total) {
         c->alive.total = c->out_total;
