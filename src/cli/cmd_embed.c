@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * cmd_embed.c: vllmc embed: a text, or JSON lines of texts and token ids, to vectors as JSON lines, in the order of the input.
- * A line that cannot be done gets {"error": …}, and the next one is read. */
+ * cmd_embed.c: vllmc embed: a text, or JSON lines of texts and token ids, to vectors as JSON lines, in the order of the
+ * input. A line that cannot be done gets {"error": …}, and the next one is read. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -35,7 +35,8 @@ static void fill_vector(struct item *x, const vc_output *o) {
 
 static void fill_error(struct item *x, const vc_err *err) {
     vc_buf_adds(&x->out, "{\"error\":");
-    vc_json_add_str(&x->out, err->text[0] ? err->text : vc_status_text(err->status), strlen(err->text[0] ? err->text : vc_status_text(err->status)));
+    vc_json_add_str(&x->out, err->text[0] ? err->text : vc_status_text(err->status),
+                    strlen(err->text[0] ? err->text : vc_status_text(err->status)));
     vc_buf_addc(&x->out, '}');
     x->done = x->failed = true;
 }
@@ -159,7 +160,8 @@ static vc_status split(struct embed *e, const struct vc_buf *text, vc_err *err) 
     for (size_t at = 0, number = 1; at < text->n; number++) {
         const char *line = text->p + at, *end = memchr(line, '\n', text->n - at);
         size_t n = end ? (size_t)(end - line) : text->n - at;
-        if (n && strspn(line, " \t\r") < n) e->items[e->num++] = (struct item){ .line = line, .n = n, .number = number };
+        if (n && strspn(line, " \t\r") < n)
+            e->items[e->num++] = (struct item){ .line = line, .n = n, .number = number };
         at += n + 1;
     }
     return VC_OK;
@@ -167,9 +169,12 @@ static vc_status split(struct embed *e, const struct vc_buf *text, vc_err *err) 
 
 static int check(const struct cli_opts *o) {
     if (o->num_args < 1) return cli_usage(o, "embed needs a model: a GGUF file or a folder");
-    if (o->num_args > 2 || (o->num_args == 2 && strcmp(o->arg[1], "-") != 0)) return cli_usage(o, "'%s': unexpected; a text is given with -p TEXT, -f FILE or -", o->arg[o->num_args - 1]);
+    if (o->num_args > 2 || (o->num_args == 2 && strcmp(o->arg[1], "-") != 0))
+        return cli_usage(o, "'%s': unexpected; a text is given with -p TEXT, -f FILE or -", o->arg[o->num_args - 1]);
     int sources = (o->prompt != NULL) + (o->file != NULL) + (o->num_args == 2) + (o->prompt_ids.n > 0);
-    if (sources > 1 || (!sources && !o->jsonl)) return cli_usage(o, "%s text; give one of -p TEXT, -f FILE, - (standard input) or --prompt-ids IDS", sources ? "more than one" : "no");
+    if (sources > 1 || (!sources && !o->jsonl))
+        return cli_usage(o, "%s text; give one of -p TEXT, -f FILE, - (standard input) or --prompt-ids IDS",
+                         sources ? "more than one" : "no");
     if (o->jsonl && (o->prompt || o->prompt_ids.n)) return cli_usage(o, "--jsonl reads a file or standard input");
     return CLI_OK;
 }

@@ -33,11 +33,16 @@ struct vc_pooler_hints {
     uint32_t *dims; uint32_t num_dims;
 };
 
-/* path: the folder; root: its config.json. Attention that looks ahead, or a module that is not built, is an error by name. */
-vc_status vc_pooler_read_folder(struct vc_pooler_hints *h, struct vc_arena *a, const char *path, const json_t *root, const char *name, vc_err *err);
-vc_status vc_pooler_read_gguf(struct vc_pooler_hints *h, const struct vc_gguf *g, const struct vc_config *c, vc_err *err);
-vc_status vc_pooler_choose(struct vc_pooler *p, const struct vc_pooler_hints *h, const struct vc_pooler_wish *w, const struct vc_config *c, vc_err *err);
+/* path: the folder; root: its config.json. Attention that looks ahead, or a module that is not built, is an error by
+ * name. */
+vc_status vc_pooler_read_folder(struct vc_pooler_hints *h, struct vc_arena *a, const char *path, const json_t *root,
+                                const char *name, vc_err *err);
+vc_status vc_pooler_read_gguf(struct vc_pooler_hints *h, const struct vc_gguf *g, const struct vc_config *c,
+                              vc_err *err);
+vc_status vc_pooler_choose(struct vc_pooler *p, const struct vc_pooler_hints *h, const struct vc_pooler_wish *w,
+                           const struct vc_config *c, vc_err *err);
 /* Dimensions of a request's vector, or vLLM's reason why it cannot have them. wish 0: the default. */
-vc_status vc_pooler_dimensions(const struct vc_pooler *p, const struct vc_config *c, uint32_t wish, uint32_t *out, vc_err *err);
+vc_status vc_pooler_dimensions(const struct vc_pooler *p, const struct vc_config *c, uint32_t wish, uint32_t *out,
+                               vc_err *err);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * pooling.c: vectors of sequences that pool: hidden states after the final norm as they leave the steps, of the last token, of the
- * first, or their mean. A mean is a sum in f64 in the order of positions, so that no cut into chunks changes it. The length
- * of a vector is the root of its squares' sum in f64 in the order of dimensions. */
+ * pooling.c: vectors of sequences that pool: hidden states after the final norm as they leave the steps, of the last
+ * token, of the first, or their mean. A mean is a sum in f64 in the order of positions, so that no cut into chunks
+ * changes it. The length of a vector is the root of its squares' sum in f64 in the order of dimensions. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,11 +14,13 @@ vc_status vc_engine_check_pool(const struct vc_engine *e, const struct vc_engine
     const struct vc_pooler *pooler = &e->net->pooler;
     uint32_t len = e->net->max_model_len, d, most = pooler->max_embed_len ? VC_MIN(pooler->max_embed_len, len) : len;
     if (p->num_prompt > most)
-        return vc_fail(err, VC_E_TOO_LONG, "prompt: %u tokens, but %s is %u", p->num_prompt, most < len ? "max_embed_len" : "max_model_len", most);
+        return vc_fail(err, VC_E_TOO_LONG, "prompt: %u tokens, but %s is %u", p->num_prompt,
+                       most < len ? "max_embed_len" : "max_model_len", most);
     VC_TRY(vc_pooler_dimensions(pooler, &e->net->config, p->pool.dimensions, &d, err));
     if (!vc_sched_fits_prompt(e->sched, p->num_prompt))
-        return vc_fail(err, VC_E_TOO_LONG, "prompt: %u tokens do not fit the KV cache of %u tokens", p->num_prompt,
-                       vc_net_kv_tokens(e->net, e->net->kv.pages - 1, e->params.block_size, e->params.max_num_batched_tokens));
+        return vc_fail(
+            err, VC_E_TOO_LONG, "prompt: %u tokens do not fit the KV cache of %u tokens", p->num_prompt,
+            vc_net_kv_tokens(e->net, e->net->kv.pages - 1, e->params.block_size, e->params.max_num_batched_tokens));
     return VC_OK;
 }
 
@@ -29,7 +31,8 @@ vc_status vc_pooled_new(struct pooled **out, const struct vc_engine *e, const st
     q->use_activation = p->use_activation < 0 ? pooler->use_activation : p->use_activation != 0;
     q->vector = calloc(hidden(e), sizeof *q->vector);
     if (pooler->type == VC_POOL_MEAN) q->sum = calloc(hidden(e), sizeof *q->sum);
-    if (!q->vector || (pooler->type == VC_POOL_MEAN && !q->sum)) return vc_fail(err, VC_E_NOMEM, "out of memory for an embedding of %u values", hidden(e));
+    if (!q->vector || (pooler->type == VC_POOL_MEAN && !q->sum))
+        return vc_fail(err, VC_E_NOMEM, "out of memory for an embedding of %u values", hidden(e));
     return vc_pooler_dimensions(pooler, &e->net->config, p->dimensions, &q->dimensions, err);
 }
 

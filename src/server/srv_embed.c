@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * srv_embed.c: POST /v1/embeddings and /pooling: prompts or a conversation to vectors. Their answers: srv_embed_writer.c. */
+ * srv_embed.c: POST /v1/embeddings and /pooling: prompts or a conversation to vectors. Their answers:
+ * srv_embed_writer.c. */
 #include <string.h>
 
 #include "server/srv_chat.h"
@@ -10,7 +11,8 @@ static bool refuse(struct srv_gen *g, const char *param, const char *text) {
     return false;
 }
 
-struct srv_gen *srv_embed_begin(struct srv_call *c, enum srv_body_kind where, enum srv_body_kind chat, const struct srv_writer *w) {
+struct srv_gen *srv_embed_begin(struct srv_call *c, enum srv_body_kind where, enum srv_body_kind chat,
+                                const struct srv_writer *w) {
     json_t *root;
     if (!srv_body(c, &root)) return NULL;
     if (chat && json_object_get(root, "messages") && !json_object_get(root, "input")) where = chat;
@@ -23,11 +25,12 @@ struct srv_gen *srv_embed_begin(struct srv_call *c, enum srv_body_kind where, en
     g->prompt_name = "input";
     if (!srv_fields_read(c, where, root, &g->f) || !srv_gen_common(g, where)) return NULL;
     if (g->f.v[SRV_F_NORMALIZE].given) {
-        refuse(g, "normalize", "Parameter `normalize` was removed; use `use_activation` instead. (parameter=normalize)");
+        refuse(g, "normalize",
+               "Parameter `normalize` was removed; use `use_activation` instead. (parameter=normalize)");
         return NULL;
     }
     if (g->f.v[SRV_F_PADDING].given && strcmp(g->f.v[SRV_F_PADDING].s, "do_not_pad") != 0) {
-        refuse(g, "padding", "padding to max_length is not supported by this server: vectors do not depend on it. (parameter=padding)");
+        refuse(g, "padding", "padding to max_length is not supported: vectors do not depend on it. (parameter=padding)");
         return NULL;
     }
     return g;
@@ -42,14 +45,18 @@ static bool is_big_endian(void) {
 
 /* encoding_format, embed_dtype, endianness. */
 static void read_encoding(struct srv_gen *g) {
-    static const char *const words[] = { [SRV_FLOAT] = "float", [SRV_BASE64] = "base64", [SRV_BYTES] = "bytes", [SRV_BYTES_ONLY] = "bytes_only" };
+    static const char *const words[] = {
+        [SRV_FLOAT] = "float", [SRV_BASE64] = "base64", [SRV_BYTES] = "bytes", [SRV_BYTES_ONLY] = "bytes_only"
+    };
     static const struct { const char *word; enum vc_dtype dtype; } dtypes[] = {
-        { "float32", VC_F32 }, { "float16", VC_F16 }, { "bfloat16", VC_BF16 }, { "fp8_e4m3", VC_F8E4M3 }, { "fp8_e5m2", VC_F8E5M2 },
+        { "float32", VC_F32 },     { "float16", VC_F16 },     { "bfloat16", VC_BF16 },
+        { "fp8_e4m3", VC_F8E4M3 }, { "fp8_e5m2", VC_F8E5M2 },
     };
     const struct srv_value *v = g->f.v;
     struct srv_embed *e = &g->embed;
     for (size_t i = 0; i < VC_ARRAY_LEN(words); i++)
-        if (v[SRV_F_ENCODING_FORMAT].given && !strcmp(v[SRV_F_ENCODING_FORMAT].s, words[i])) e->encoding = (enum srv_encoding)i;
+        if (v[SRV_F_ENCODING_FORMAT].given && !strcmp(v[SRV_F_ENCODING_FORMAT].s, words[i]))
+            e->encoding = (enum srv_encoding)i;
     e->dtype = VC_F32;
     e->dtype_name = v[SRV_F_EMBED_DTYPE].given ? v[SRV_F_EMBED_DTYPE].s : "float32";
     for (size_t i = 0; i < VC_ARRAY_LEN(dtypes); i++)
@@ -59,10 +66,13 @@ static void read_encoding(struct srv_gen *g) {
 }
 
 static bool read_options(struct srv_gen *g) {
-    const struct srv_value *v = g->f.v, *d = &v[SRV_F_DIMENSIONS], *salt = &v[SRV_F_CACHE_SALT], *priority = &v[SRV_F_PRIORITY];
+    const struct srv_value *v = g->f.v, *d = &v[SRV_F_DIMENSIONS], *salt = &v[SRV_F_CACHE_SALT],
+                           *priority = &v[SRV_F_PRIORITY];
     if (d->given && d->i < 1) return refuse(g, NULL, "Dimensions must be greater than 0");
-    if (salt->given && !salt->s[0]) return refuse(g, "cache_salt", "Parameter 'cache_salt' must be a non-empty string if provided.");
-    if (priority->given && priority->i < INT32_MIN) return refuse(g, "priority", "priority must be at least -2147483648. (parameter=priority)");
+    if (salt->given && !salt->s[0])
+        return refuse(g, "cache_salt", "Parameter 'cache_salt' must be a non-empty string if provided.");
+    if (priority->given && priority->i < INT32_MIN)
+        return refuse(g, "priority", "priority must be at least -2147483648. (parameter=priority)");
     g->rp.dimensions = d->given ? (uint32_t)VC_MIN(d->i, (int64_t)INT32_MAX) : 0;
     g->rp.use_activation = v[SRV_F_USE_ACTIVATION].given ? v[SRV_F_USE_ACTIVATION].b : -1;
     g->rp.cache_salt = salt->given ? salt->s : NULL;
@@ -92,7 +102,8 @@ static bool conversation(struct srv_gen *g) {
     kept = vc_arena_strndup(&g->arena, text, n);
     vc_free(text);
     if (!kept) return refuse(g, NULL, "out of memory");
-    return srv_gen_parts(g, 1) && srv_gen_prompt(g, 0, kept, n, f[SRV_F_ADD_SPECIAL_TOKENS].given && f[SRV_F_ADD_SPECIAL_TOKENS].b);
+    return srv_gen_parts(g, 1) &&
+           srv_gen_prompt(g, 0, kept, n, f[SRV_F_ADD_SPECIAL_TOKENS].given && f[SRV_F_ADD_SPECIAL_TOKENS].b);
 }
 
 static bool read_prompts(struct srv_gen *g) {
@@ -111,6 +122,7 @@ void srv_post_pooling(struct srv_call *c) {
     char shown[64];
     if (g->f.v[SRV_F_DIMENSIONS].given) refuse(g, NULL, "dimensions is currently not supported");
     else if (task->given && strcmp(task->s, "embed") != 0)
-        srv_error(c, 400, NULL, "task", "Unsupported task: '%s' Supported tasks: ('embed',)", vc_printable(shown, sizeof shown, task->s, strlen(task->s)));
+        srv_error(c, 400, NULL, "task", "Unsupported task: '%s' Supported tasks: ('embed',)",
+                  vc_printable(shown, sizeof shown, task->s, strlen(task->s)));
     else if (read_prompts(g)) srv_embed_submit(g);
 }

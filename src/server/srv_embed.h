@@ -8,7 +8,8 @@
 extern const struct srv_writer srv_embed_writer, srv_pooling_writer, srv_score_writer, srv_rerank_writer;
 
 /* A call with its fields read as `where`; NULL: answered. */
-struct srv_gen *srv_embed_begin(struct srv_call *c, enum srv_body_kind where, enum srv_body_kind chat, const struct srv_writer *w);
+struct srv_gen *srv_embed_begin(struct srv_call *c, enum srv_body_kind where, enum srv_body_kind chat,
+                                const struct srv_writer *w);
 /* Prompts are there: the rest of the fields, then into the engine. */
 void srv_embed_submit(struct srv_gen *g);
 /* False: a vector is missing (the server ends); answered. */

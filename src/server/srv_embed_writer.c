@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * srv_embed_writer.c: answers of /v1/embeddings and /pooling: vectors as numbers, as base64 of their bytes, or as bytes whose
- * places the header `metadata` tells. Keys in vLLM's order. */
+ * srv_embed_writer.c: answers of /v1/embeddings and /pooling: vectors as numbers, as base64 of their bytes, or as bytes
+ * whose places the header `metadata` tells. Keys in vLLM's order. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -125,7 +125,10 @@ static void whole_bytes(struct srv_gen *g, struct vc_buf *b) {
     if (g->embed.encoding == SRV_BYTES) {
         g->call->metadata = metadata(g);
         if (!g->call->metadata) {
-            srv_error(g->call, 400, NULL, "encoding_format", "The places of %u vectors do not fit a header; ask for fewer, or for 'bytes_only'. (parameter=encoding_format)", g->num_parts);
+            srv_error(g->call, 400, NULL, "encoding_format",
+                      "The places of %u vectors do not fit a header; ask for fewer, or for 'bytes_only'. "
+                      "(parameter=encoding_format)",
+                      g->num_parts);
             return;
         }
     }

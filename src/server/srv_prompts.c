@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * srv_prompts.c: the prompts of a call, as text or token ids, one or many: tokenized, checked, cut to the length that is asked for. */
+ * srv_prompts.c: the prompts of a call, as text or token ids, one or many: tokenized, checked, cut to the length that
+ * is asked for. */
 #include <stdio.h>
 #include <string.h>
 
@@ -43,7 +44,8 @@ static void count_special(const struct srv_gen *g, const struct srv_part *p, siz
     size_t n = 0;
     vc_err err = VC_ERR_INIT;
     *head = *tail = 0;
-    if (vc_tokenize(g->call->model->engine, p->text, p->text_len, VC_TOK_PARSE_SPECIAL, &plain, &n, &err) != VC_OK) return;
+    if (vc_tokenize(g->call->model->engine, p->text, p->text_len, VC_TOK_PARSE_SPECIAL, &plain, &n, &err) != VC_OK)
+        return;
     for (size_t at = 0; n && n < p->num_ids && at <= p->num_ids - n && at <= 8; at++)
         if (!memcmp(p->ids + at, plain, n * sizeof *plain)) {
             *head = at;
@@ -60,16 +62,19 @@ static bool truncate_ids(struct srv_gen *g, struct srv_part *p) {
     if (!v->given) return true;
     if (v->i > len) {
         srv_error(g->call, 400, NULL, "truncate_prompt_tokens",
-                  "truncate_prompt_tokens=%lld cannot be greater than max_model_len = %u. Please request a smaller truncation size. (parameter=truncate_prompt_tokens, value=%lld)",
+                  "truncate_prompt_tokens=%lld cannot be greater than max_model_len = %u. Please request a smaller "
+                  "truncation size. (parameter=truncate_prompt_tokens, value=%lld)",
                   (long long)v->i, len, (long long)v->i);
         return false;
     }
     if (side->given && strcmp(side->s, "left") != 0 && strcmp(side->s, "right") != 0) {
-        srv_error(g->call, 400, NULL, "truncation_side", "truncation_side must be 'left' or 'right'. (parameter=truncation_side)");
+        srv_error(g->call, 400, NULL, "truncation_side",
+                  "truncation_side must be 'left' or 'right'. (parameter=truncation_side)");
         return false;
     }
     size_t keep = v->i < 0 ? longest_prompt(g, len) : (size_t)v->i;
-    bool right = side->given ? side->s[0] == 'r' : g->call->model->info.pooling != NULL;     /* vLLM's tokenizers cut there */
+    /* Unless told, vLLM's tokenizers cut at the right for embedders. */
+    bool right = side->given ? side->s[0] == 'r' : g->call->model->info.pooling != NULL;
     size_t head = 0, tail = 0;
     if (p->num_ids <= keep) return true;
     if (p->text) count_special(g, p, &head, &tail);
@@ -102,7 +107,8 @@ bool srv_gen_prompt(struct srv_gen *g, uint32_t i, const char *text, size_t n, b
     struct srv_part *p = &g->parts[i];
     p->text = text;
     p->text_len = n;
-    vc_status s = vc_tokenize(g->call->model->engine, text, n, VC_TOK_PARSE_SPECIAL | (add_special ? VC_TOK_ADD_SPECIAL : 0), &ids, &k, &err);
+    vc_status s = vc_tokenize(g->call->model->engine, text, n,
+                              VC_TOK_PARSE_SPECIAL | (add_special ? VC_TOK_ADD_SPECIAL : 0), &ids, &k, &err);
     if (s != VC_OK) {
         srv_error(g->call, vc_status_http(s), NULL, NULL, "%s", err.text);
         return false;
@@ -121,7 +127,8 @@ bool srv_gen_fits(struct srv_gen *g, int64_t *longest) {
     *longest = (int64_t)n;
     if (n <= len) return true;
     srv_error(g->call, 400, NULL, "input_tokens",
-              "This model's maximum context length is %u tokens. However, your prompt contains %zu input tokens, which exceeds this limit%s. Please reduce the length of the input prompt. (parameter=input_tokens, value=%zu)",
+              "This model's maximum context length is %u tokens. However, your prompt contains %zu input tokens, which "
+              "exceeds this limit%s. Please reduce the length of the input prompt. (parameter=input_tokens, value=%zu)",
               len, n, g->call->model->info.pooling ? "" : " even without any output tokens", n);
     return false;
 }
@@ -153,7 +160,10 @@ static int ids_of(struct srv_gen *g, const json_t *v, int32_t **ids, char *at, s
 static bool bad_prompt(struct srv_gen *g, const char *at) {
     char loc[64], text[256];
     snprintf(loc, sizeof loc, "body.%s%s%s", g->prompt_name, at[0] ? "." : "", at);
-    snprintf(text, sizeof text, "1 validation error:\n  {'type': 'prompt_type', 'loc': '%s', 'msg': 'Input should be a string, a list of strings, a list of token ids, or a list of those', 'input': ''}", loc);
+    snprintf(text, sizeof text,
+             "1 validation error:\n  {'type': 'prompt_type', 'loc': '%s', 'msg': 'Input should be a string, a list of "
+             "strings, a list of token ids, or a list of those', 'input': ''}",
+             loc);
     struct vc_buf b = { 0 };
     srv_error_body(g->call, &b, 400, "Bad Request", loc, text);
     srv_reply_json(g->call, 400, &b);
@@ -162,7 +172,8 @@ static bool bad_prompt(struct srv_gen *g, const char *at) {
 
 static bool text_prompt(struct srv_gen *g, uint32_t i, const json_t *v) {
     const struct srv_value *add = &g->f.v[SRV_F_ADD_SPECIAL_TOKENS];
-    if (json_string_length(v) == 0 && !g->call->model->info.pooling) return refuse(g, "prompt", "Either prompt or prompt_embeds must be provided and non-empty. (parameter=prompt)");
+    if (json_string_length(v) == 0 && !g->call->model->info.pooling)
+        return refuse(g, "prompt", "Either prompt or prompt_embeds must be provided and non-empty. (parameter=prompt)");
     return srv_gen_prompt(g, i, json_string_value(v), json_string_length(v), !add->given || add->b);
 }
 
@@ -178,7 +189,8 @@ static bool ids_prompt(struct srv_gen *g, uint32_t i, const json_t *v) {
 
 bool srv_gen_prompts(struct srv_gen *g, const json_t *v) {
     const json_t *first = json_array_get(v, 0);
-    if (!v) return refuse(g, "prompt", "Either prompt or prompt_embeds must be provided and non-empty. (parameter=prompt)");
+    if (!v)
+        return refuse(g, "prompt", "Either prompt or prompt_embeds must be provided and non-empty. (parameter=prompt)");
     if (json_is_string(v)) return srv_gen_parts(g, 1) && text_prompt(g, 0, v);
     if (!json_is_array(v)) return bad_prompt(g, "");
     if (!first) return refuse(g, NULL, "You must pass at least one prompt");
@@ -190,7 +202,8 @@ bool srv_gen_prompts(struct srv_gen *g, const json_t *v) {
         const json_t *e = json_array_get(v, i);
         char at[32];
         snprintf(at, sizeof at, "%u", i);
-        if (!(json_is_string(e) ? text_prompt(g, i, e) : json_is_array(e) ? ids_prompt(g, i, e) : bad_prompt(g, at))) return false;
+        if (!(json_is_string(e) ? text_prompt(g, i, e) : json_is_array(e) ? ids_prompt(g, i, e) : bad_prompt(g, at)))
+            return false;
     }
     return true;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * srv_score.c: POST /score and /rerank of an embedder, as vLLM's bi-encoder: the cosine of the vectors of two texts, in f64 from
- * their f32 values. Parts are the queries, then the documents. */
+ * srv_score.c: POST /score and /rerank of an embedder, as vLLM's bi-encoder: the cosine of the vectors of two texts, in
+ * f64 from their f32 values. Parts are the queries, then the documents. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,7 +22,10 @@ static bool are_texts(struct srv_gen *g, const json_t *v, const char *name) {
     bool ok = json_is_string(v) || json_is_array(v);
     for (size_t i = 0; ok && json_is_array(v) && i < json_array_size(v); i++) ok = json_is_string(json_array_get(v, i));
     if (ok) return true;
-    srv_error(g->call, 400, "Bad Request", name, "1 validation error:\n  {'type': 'string_type', 'loc': 'body.%s', 'msg': 'Input should be a text or a list of texts', 'input': ''}", name);
+    srv_error(g->call, 400, "Bad Request", name,
+              "1 validation error:\n  {'type': 'string_type', 'loc': 'body.%s', 'msg': 'Input should be a text or a "
+              "list of texts', 'input': ''}",
+              name);
     return false;
 }
 
@@ -51,7 +54,10 @@ static void submit_sides(struct srv_gen *g, const json_t *a, const char *name_a,
 
 void srv_post_score(struct srv_call *c) {
     static const struct { enum srv_field_id a, b; } pairs[] = {       /* vLLM's order */
-        { SRV_F_QUERIES, SRV_F_SCORE_DOCUMENTS }, { SRV_F_QUERIES, SRV_F_ITEMS }, { SRV_F_DATA_1, SRV_F_DATA_2 }, { SRV_F_TEXT_1, SRV_F_TEXT_2 },
+        { SRV_F_QUERIES, SRV_F_SCORE_DOCUMENTS },
+        { SRV_F_QUERIES, SRV_F_ITEMS },
+        { SRV_F_DATA_1, SRV_F_DATA_2 },
+        { SRV_F_TEXT_1, SRV_F_TEXT_2 },
     };
     struct srv_gen *g = srv_embed_begin(c, SRV_BODY_SCORE, 0, &srv_score_writer);
     if (!g) return;
@@ -63,7 +69,8 @@ void srv_post_score(struct srv_call *c) {
         return;
     }
     srv_error(c, 400, "Bad Request", "body.queries",
-              "1 validation error:\n  {'type': 'missing', 'loc': 'body.queries', 'msg': 'Field required: queries and documents, queries and items, data_1 and data_2, or text_1 and text_2', 'input': ''}");
+              "1 validation error:\n  {'type': 'missing', 'loc': 'body.queries', 'msg': 'Field required: queries and "
+              "documents, queries and items, data_1 and data_2, or text_1 and text_2', 'input': ''}");
 }
 
 void srv_post_rerank(struct srv_call *c) {
@@ -89,8 +96,12 @@ static double cosine(const struct srv_part *a, const struct srv_part *b) {
 }
 
 static uint32_t num_pairs(const struct srv_gen *g) { return g->num_parts - g->embed.num_queries; }
-static const struct srv_part *query_of(const struct srv_gen *g, uint32_t i) { return &g->parts[g->embed.num_queries > 1 ? i : 0]; }
-static const struct srv_part *document_of(const struct srv_gen *g, uint32_t i) { return &g->parts[g->embed.num_queries + i]; }
+static const struct srv_part *query_of(const struct srv_gen *g, uint32_t i) {
+    return &g->parts[g->embed.num_queries > 1 ? i : 0];
+}
+static const struct srv_part *document_of(const struct srv_gen *g, uint32_t i) {
+    return &g->parts[g->embed.num_queries + i];
+}
 
 /* Tokens of all pairs: a query counts with each of its documents. */
 static uint64_t pair_tokens(const struct srv_gen *g) {

@@ -30,6 +30,15 @@ static int open_text(void **state) {
     return 0;
 }
 
+/* A vocabulary that puts <s> and </s> around texts. */
+static int open_ends(void **state) {
+    (void)state;
+    g_hidden = 256;
+    SERVER_START(&g_server, vc_golden("gguf-quants/models/tiny-Q4_0.gguf"), "--tokenizer", vc_golden("tokenizers/trained/bl_roberta"), "--convert", "embed", "--kv-cache-memory-bytes", "16M",
+                 "--threads", "1");
+    return 0;
+}
+
 static int open_both(void **state) {
     (void)state;
     static char first[1100], second[1100];
@@ -355,6 +364,33 @@ static void conversations(void **state) {
     refused("/v1/embeddings", "{\"input\":\"\"}", 400, "no tokens");
 }
 
+static void get_ids(int a, int b, int c, int d, float *v) {
+    char body[128];
+    snprintf(body, sizeof body, "{\"input\":[%d,%d,%d,%d]}", a, b, c, d);
+    get_vector(body, v);
+}
+
+/* A text that is cut keeps what the tokenizer adds at its ends, as with the tokenizers of transformers. */
+static void cut_inside(void **state) {
+    (void)state;
+    float got[MOST], want[MOST];
+    int id[64];
+    json_t *v = ask_ok("/tokenize", "{\"prompt\":\"Some words that are cut on one side or the other.\"}"), *list = json_object_get(v, "tokens");
+    int n = (int)json_array_size(list);
+    assert_true(n > 8 && n < 64);
+    for (int i = 0; i < n; i++) id[i] = (int)json_integer_value(json_array_get(list, (size_t)i));
+    get_vector("{\"input\":\"Some words that are cut on one side or the other.\",\"truncate_prompt_tokens\":4}", got);
+    get_ids(id[0], id[1], id[2], id[n - 1], want);
+    assert_memory_equal(got, want, bytes_of_vector());
+    get_vector("{\"input\":\"Some words that are cut on one side or the other.\",\"truncate_prompt_tokens\":4,\"truncation_side\":\"left\"}", got);
+    get_ids(id[0], id[n - 3], id[n - 2], id[n - 1], want);
+    assert_memory_equal(got, want, bytes_of_vector());
+    get_vector("{\"input\":\"Some words that are cut on one side or the other.\",\"truncate_prompt_tokens\":4,\"add_special_tokens\":false}", got);
+    get_ids(id[1], id[2], id[3], id[4], want);
+    assert_memory_equal(got, want, bytes_of_vector());
+    json_decref(v);
+}
+
 /* ---- two models ---- */
 
 static void chosen_by_route(void **state) {
@@ -392,9 +428,11 @@ int main(void) {
     const struct CMUnitTest tokens[] = { cmocka_unit_test(truth), cmocka_unit_test(encodings), cmocka_unit_test(bytes_with_metadata), cmocka_unit_test(cut),
                                          cmocka_unit_test(long_prompts), cmocka_unit_test(errors), cmocka_unit_test(every_field), cmocka_unit_test(pooling), cmocka_unit_test(no_text) };
     const struct CMUnitTest texts[] = { cmocka_unit_test(scores), cmocka_unit_test(ranks), cmocka_unit_test(conversations) };
+    const struct CMUnitTest ends[] = { cmocka_unit_test(cut_inside) };
     const struct CMUnitTest both[] = { cmocka_unit_test(chosen_by_route) }, llama[] = { cmocka_unit_test(no_vectors) };
     int failed = cmocka_run_group_tests(tokens, open_tokens, close_server);
     failed += cmocka_run_group_tests(texts, open_text, close_server);
+    failed += cmocka_run_group_tests(ends, open_ends, close_server);
     failed += cmocka_run_group_tests(both, open_both, close_server);
     return failed + cmocka_run_group_tests(llama, open_llama, close_server);
 }
