@@ -14,8 +14,8 @@ struct vc_figures {
     uint32_t experts, experts_used;
 };
 void vc_figures_init(struct vc_figures *f, const struct vc_weights *w);
-/* rows: tokens that the step computed. tokens: prompt tokens among them, and tokens that became outputs, which is what vLLM's
- * iteration_tokens_total counts. */
+/* rows: tokens that the step computed. tokens: prompt tokens among them, and tokens that became outputs, which is what
+ * vLLM's iteration_tokens_total counts. */
 void vc_figures_step(struct vc_figures *f, uint32_t rows, uint32_t tokens, double seconds);
 void vc_histogram_add(vc_histogram *h, double v);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * srv_bandwidth.c: what part of the memory's read bandwidth the engine's steps use. The bandwidth is measured once, after the
- * first scrape, in a moment in which the engine is idle, by a thread that then ends. */
+ * srv_bandwidth.c: what part of the memory's read bandwidth the engine's steps use. The bandwidth is measured once,
+ * after the first scrape, in a moment in which the engine is idle, by a thread that then ends. */
 #include <stdlib.h>
 #include <time.h>
 

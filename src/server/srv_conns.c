@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * srv_conns.c: by when a request must have arrived. libmicrohttpd's own limit counts silence, which a client that sends a
- * byte now and then never keeps; here every connection has a deadline while its request is on the way. A body that is late
- * gets a 408; a connection without whole headers is cut. The list and all sockets in it are guarded by `lock`:
+ * srv_conns.c: by when a request must have arrived. libmicrohttpd's own limit counts silence, which a client that sends
+ * a byte now and then never keeps; here every connection has a deadline while its request is on the way. A body that is
+ * late gets a 408; a connection without whole headers is cut. The list and all sockets in it are guarded by `lock`:
  * libmicrohttpd tells of a closed connection before it closes the socket. */
 #include <stdlib.h>
 #include <string.h>
@@ -40,7 +40,9 @@ void srv_conns_del(struct srv_conns *l) {
     free(l);
 }
 
-static double deadline_in(const struct srv *s, double seconds) { return s->p.request_timeout ? vc_now() + seconds + s->p.request_timeout : 0; }
+static double deadline_in(const struct srv *s, double seconds) {
+    return s->p.request_timeout ? vc_now() + seconds + s->p.request_timeout : 0;
+}
 
 struct srv_conn *srv_conn_open(struct srv *s, int fd) {
     struct srv_conns *l = s->conns;
@@ -102,13 +104,16 @@ uint32_t srv_conns_count(struct srv *s) {
     return n;
 }
 
-/* Nothing of an answer is out yet, so it can be written past libmicrohttpd, which then finds the socket ended. Under TLS
- * there is no way to say it. */
+/* Nothing of an answer is out yet, so it can be written past libmicrohttpd, which then finds the socket ended. Under
+ * TLS there is no way to say it. */
 static void answer_late(const struct srv *s, const struct srv_conn *c) {
     struct vc_buf body = { 0 }, b = { 0 };
     if (s->p.ssl_certfile) return;
     srv_error_body(c->call, &body, 408, NULL, NULL, "The body of the request did not arrive in time.");
-    vc_buf_printf(&b, "HTTP/1.1 408 Request Timeout\r\nConnection: close\r\nContent-Type: application/json\r\nContent-Length: %zu\r\n\r\n", body.n);
+    vc_buf_printf(&b,
+                  "HTTP/1.1 408 Request Timeout\r\nConnection: close\r\nContent-Type: "
+                  "application/json\r\nContent-Length: %zu\r\n\r\n",
+                  body.n);
     vc_buf_add(&b, body.p, body.n);
     if (!b.failed && !body.failed) (void)send(c->fd, b.p, b.n, MSG_DONTWAIT | MSG_NOSIGNAL);
     vc_buf_free(&body);

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "base/clock.h"
 #include "base/cpu.h"
@@ -386,8 +387,8 @@ static void process_lines(struct vc_buf *b, const struct srv_http_metrics *m) {
     getrlimit(RLIMIT_NOFILE, &files);
     double cpu = (double)(u.ru_utime.tv_sec + u.ru_stime.tv_sec) + 1e-6 * (double)(u.ru_utime.tv_usec + u.ru_stime.tv_usec);
     const struct { const char *name, *help, *type; double v; } lines[] = {
-        { "process_virtual_memory_bytes", "Virtual memory size in bytes.", "gauge", (double)pages * 4096 },
-        { "process_resident_memory_bytes", "Resident memory size in bytes.", "gauge", (double)resident * 4096 },
+        { "process_virtual_memory_bytes", "Virtual memory size in bytes.", "gauge", (double)pages * (double)sysconf(_SC_PAGESIZE) },
+        { "process_resident_memory_bytes", "Resident memory size in bytes.", "gauge", (double)resident * (double)sysconf(_SC_PAGESIZE) },
         { "process_start_time_seconds", "Start time of the process since unix epoch in seconds.", "gauge", m->created },
         { "process_cpu_seconds_total", "Total user and system CPU time spent in seconds.", "counter", cpu },
         { "process_open_fds", "Number of open file descriptors.", "gauge", open_files() },

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * jit_test.c: where no memory may be both written and executed, as under systemd's MemoryDenyWriteExecute, the expressions
- * of pre-tokenizers are interpreted: one line says so, and ids are the same. */
+ * jit_test.c: where no memory may be both written and executed, as under systemd's MemoryDenyWriteExecute, the
+ * expressions of pre-tokenizers are interpreted: one line says so, and ids are the same. */
 #include <sys/prctl.h>
 
 #include "cli/program.h"
@@ -22,7 +22,7 @@ static void denied(void **state) {
         said_free(&with);
         skip();
     }
-    if (prctl(PR_SET_MDWE, PR_MDWE_REFUSE_EXEC_GAIN, 0, 0, 0) != 0) {       /* of this process and its children, for good */
+    if (prctl(PR_SET_MDWE, PR_MDWE_REFUSE_EXEC_GAIN, 0, 0, 0) != 0) { /* of this process and its children, for good */
         vc_left_out("regular expressions without JIT: prctl(PR_SET_MDWE) is not known to this kernel");
         said_free(&with);
         skip();

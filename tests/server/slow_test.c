@@ -10,7 +10,8 @@
 
 #include "server/client.h"
 
-#define MODEL vc_golden("models/llama"), "--served-model-name", "tiny", "--kv-cache-memory-bytes", "64M", "--threads", "1"
+#define MODEL                                                                                                          \
+    vc_golden("models/llama"), "--served-model-name", "tiny", "--kv-cache-memory-bytes", "64M", "--threads", "1"
 static struct server g_server;
 
 static void pause_ms(long ms) { nanosleep(&(struct timespec){ ms / 1000, ms % 1000 * 1000000 }, NULL); }
@@ -48,7 +49,9 @@ static char *until_end(int fd) {
 
 static void late_body(void **state) {
     (void)state;
-    static const struct { const char *path, *error; } routes[] = { { "/v1/completions", "\"type\":\"RequestTimeout\"" }, { "/v1/messages", "{\"type\":\"error\"," } };
+    static const struct {
+        const char *path, *error;
+    } routes[] = { { "/v1/completions", "\"type\":\"RequestTimeout\"" }, { "/v1/messages", "{\"type\":\"error\"," } };
     for (size_t i = 0; i < 2; i++) {
         char head[128];
         int fd = raw_open(&g_server);
@@ -61,8 +64,13 @@ static void late_body(void **state) {
         free(text);
         close(fd);
     }
-    for (int i = 0; i < 100 && metric(&g_server, "http_requests_total{handler=\"/v1/completions\",method=\"POST\",status=\"4xx\"}") < 1; i++) pause_ms(20);
-    assert_true(metric(&g_server, "http_requests_total{handler=\"/v1/completions\",method=\"POST\",status=\"4xx\"}") >= 1);
+    for (int i = 0;
+         i < 100 &&
+         metric(&g_server, "http_requests_total{handler=\"/v1/completions\",method=\"POST\",status=\"4xx\"}") < 1;
+         i++)
+        pause_ms(20);
+    assert_true(metric(&g_server, "http_requests_total{handler=\"/v1/completions\",method=\"POST\",status=\"4xx\"}") >=
+                1);
 }
 
 /* A byte now and then until the server ends the connection; what it said meanwhile. */
@@ -85,7 +93,10 @@ static void dripping(void **state) {
     free(text);
     close(fd);
     fd = raw_open(&g_server);
-    text = drip(fd, "POST /v1/completions HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: 100000\r\n\r\n", ' ');
+    text = drip(
+        fd,
+        "POST /v1/completions HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: 100000\r\n\r\n",
+        ' ');
     assert_true(!strncmp(text, "HTTP/1.1 408 ", 13));
     free(text);
     close(fd);
@@ -118,10 +129,14 @@ static void idle_connection(void **state) {
 /* In pieces, but in time; and an answer that is read later than the limit. */
 static void slow_but_in_time(void **state) {
     (void)state;
-    static const char body[] = "{\"prompt\":[1,2,3],\"temperature\":0,\"max_tokens\":200,\"ignore_eos\":true,\"stream\":true,\"n\":20}";
+    static const char body[] =
+        "{\"prompt\":[1,2,3],\"temperature\":0,\"max_tokens\":200,\"ignore_eos\":true,\"stream\":true,\"n\":20}";
     char head[256];
     int fd = raw_open(&g_server);
-    snprintf(head, sizeof head, "POST /v1/completions HTTP/1.1\r\nHost: a\r\nConnection: close\r\nContent-Type: application/json\r\nContent-Length: %zu\r\n\r\n", sizeof body - 1);
+    snprintf(head, sizeof head,
+             "POST /v1/completions HTTP/1.1\r\nHost: a\r\nConnection: close\r\nContent-Type: "
+             "application/json\r\nContent-Length: %zu\r\n\r\n",
+             sizeof body - 1);
     send_text(fd, head);
     raw_send(fd, body, 20);
     pause_ms(100);
@@ -248,7 +263,8 @@ static void json_log(void **state) {
         if (!v) print_error("%s: %s\n", e.text, line);
         assert_non_null(v);
         assert_true(json_is_string(json_object_get(v, "time")) && json_is_string(json_object_get(v, "level")));
-        const char *event = json_string_value(json_object_get(v, "event")), *id = json_string_value(json_object_get(v, "request_id"));
+        const char *event = json_string_value(json_object_get(v, "event")),
+                   *id = json_string_value(json_object_get(v, "request_id"));
         if (event && id && !strcmp(event, "request") && !strcmp(id, "abc-1")) {
             assert_string_equal(json_string_value(json_object_get(v, "method")), "POST");
             assert_string_equal(json_string_value(json_object_get(v, "path")), "/v1/completions");
@@ -267,8 +283,9 @@ static void json_log(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(late_body), cmocka_unit_test(dripping), cmocka_unit_test(idle_connection), cmocka_unit_test(slow_but_in_time),
-        cmocka_unit_test(per_address), cmocka_unit_test(full_disk), cmocka_unit_test(stopped_reader), cmocka_unit_test(json_log),
+        cmocka_unit_test(late_body),        cmocka_unit_test(dripping),    cmocka_unit_test(idle_connection),
+        cmocka_unit_test(slow_but_in_time), cmocka_unit_test(per_address), cmocka_unit_test(full_disk),
+        cmocka_unit_test(stopped_reader),   cmocka_unit_test(json_log),
     };
     return cmocka_run_group_tests(tests, open_server, close_server);
 }

@@ -42,7 +42,10 @@ static long health(void) {
 static int ask_completion(void) {
     static const char body[] = "{\"prompt\":[1,2,3],\"temperature\":0,\"max_tokens\":3,\"stream\":true}";
     char text[512];
-    int n = snprintf(text, sizeof text, "POST /v1/completions HTTP/1.1\r\nHost: a\r\nConnection: close\r\nContent-Type: application/json\r\nContent-Length: %zu\r\n\r\n%s", sizeof body - 1, body);
+    int n = snprintf(text, sizeof text,
+                     "POST /v1/completions HTTP/1.1\r\nHost: a\r\nConnection: close\r\nContent-Type: "
+                     "application/json\r\nContent-Length: %zu\r\n\r\n%s",
+                     sizeof body - 1, body);
     int fd = raw_open(&g_server);
     raw_send(fd, text, (size_t)n);
     return fd;
@@ -56,7 +59,8 @@ static void wait_for_health(long want) {
 /* Idle it may stand as long as it likes; with a request it may not; afterwards everything goes on. */
 static void stopped_engine(void **state) {
     (void)state;
-    SERVER_START(&g_server, vc_golden("models/llama"), "--stall-timeout", "1", "--sse-keep-alive-interval", "1", "--kv-cache-memory-bytes", "64M", "--threads", "1");
+    SERVER_START(&g_server, vc_golden("models/llama"), "--stall-timeout", "1", "--sse-keep-alive-interval", "1",
+                 "--kv-cache-memory-bytes", "64M", "--threads", "1");
     pid_t engine = thread_named("vllmc-engine");
     assert_true(engine > 0);
     assert_int_equal(health(), 200);
