@@ -183,6 +183,8 @@ typedef struct vc_request_params {
     /* Of a model that makes embeddings; of `sampling` only n is read, and must be 1. */
     uint32_t dimensions;                                 /* 0: all; fewer where the model was trained for it (matryoshka) */
     int use_activation;                                  /* -1: as the model says; 0: the hidden state as it is; 1: of length 1 */
+    /* With a reasoning parser: after this many tokens of reasoning its end is forced. -1: none. */
+    int64_t thinking_token_budget;
 } vc_request_params;
 
 VC_API void vc_sampling_params_init(vc_sampling_params *p);

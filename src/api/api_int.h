@@ -41,6 +41,10 @@ struct api_constraint {
     const struct vc_model *model;
     bool waits;                            /* the model still reasons: anything goes */
     bool over;                             /* it has ended its text; ignore_eos lets it go on, freely */
+    /* thinking_token_budget: these ids come once `left` tokens of reasoning did. Borrowed from the request; NULL: no budget. */
+    const struct vc_parser *parser;
+    const int32_t *closing; uint32_t num_closing, at;
+    int64_t left;
 };
 /* The grammars used lately, by their spec; and the vocabulary as the matchers need it, made with the first. */
 struct api_grammar { char *spec; size_t n; int kind, whitespace; struct vc_grammar *grammar; uint64_t used; };
@@ -78,6 +82,8 @@ struct api_request {
     void *user;
     size_t longest_stop;
     uint32_t open_choices;
+    int32_t *closing; uint32_t num_closing;        /* owned: ids that end the reasoning, with a budget for it */
+    int64_t thinking_budget;
     bool all_logits, cancelled;
     double queued_at;                      /* monotonic seconds of vc_submit */
     struct api_choice choice[];
@@ -150,6 +156,7 @@ vc_status api_load_defaults(struct vc_model *m, const vc_model_params *p, vc_err
 /* constraint.c. get: the grammar that the request asks for, a reference of the caller's, or NULL. */
 vc_status api_grammar_get(struct vc_model *m, const vc_request_params *p, struct vc_grammar **out, vc_err *err);
 vc_status api_constraint_init(struct api_constraint *c, struct vc_model *m, struct vc_grammar *g, bool waits, vc_err *err);
+void api_constraint_budget(struct api_constraint *c, const struct vc_model *m, const struct vc_parser *parser, const struct api_request *r);
 void api_constraint_begin(struct api_constraint *c, const char *text, size_t n);
 void api_constraint_free(struct api_constraint *c);
 void api_grammars_free(struct api_grammars *gs);

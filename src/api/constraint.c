@@ -11,9 +11,20 @@ static struct api_constraint *of(struct vc_constraint *c) { return (struct api_c
 
 static size_t logit_words(const struct vc_model *m) { return m->info.vocab_size / 32 + (m->info.vocab_size % 32 != 0); }
 
+/* The budget for reasoning is used up, and its end is not written yet. The parser has seen all tokens before. */
+static bool must_close(const struct api_constraint *c) {
+    return c->closing && (c->at || (c->left <= 0 && vc_parser_in_reasoning(c->parser)));
+}
+
 static bool mask(struct vc_constraint *vc, uint32_t *bits) {
     struct api_constraint *c = of(vc);
-    if (c->waits || c->over) return false;
+    if (must_close(c)) {
+        uint32_t id = (uint32_t)c->closing[c->at];
+        memset(bits, 0, logit_words(c->model) * sizeof *bits);
+        bits[id / 32] |= UINT32_C(1) << id % 32;
+        return true;
+    }
+    if (!c->matcher || c->waits || c->over) return false;
     vc_err err = VC_ERR_INIT;
     size_t words = logit_words(c->model);
     bool ok = vc_matcher_mask(c->matcher, c->wide ? c->wide : bits, &err) == VC_OK;
@@ -24,7 +35,15 @@ static bool mask(struct vc_constraint *vc, uint32_t *bits) {
 
 static void accept(struct vc_constraint *vc, int32_t token) {
     struct api_constraint *c = of(vc);
-    if (c->waits || c->over) return;
+    if (must_close(c)) {
+        if (++c->at == c->num_closing) {
+            c->at = 0;
+            c->closing = NULL;
+        }
+        return;
+    }
+    if (c->closing && vc_parser_in_reasoning(c->parser)) c->left--;
+    if (!c->matcher || c->waits || c->over) return;
     vc_matcher_accept_token(c->matcher, token);
     for (uint32_t i = 0; i < c->model->num_eos; i++) c->over |= token == c->model->eos_ids[i];
 }
@@ -33,7 +52,8 @@ static int32_t forced(struct vc_constraint *vc) {
     struct api_constraint *c = of(vc);
     int32_t id = -1;
     vc_err err = VC_ERR_INIT;
-    if (c->waits || c->over || vc_matcher_forced_token(c->matcher, &id, &err) != VC_OK) return -1;
+    if (must_close(c)) return c->closing[c->at];
+    if (!c->matcher || c->waits || c->over || vc_matcher_forced_token(c->matcher, &id, &err) != VC_OK) return -1;
     return id >= 0 && (uint32_t)id < c->model->info.vocab_size ? id : -1;
 }
 
@@ -46,6 +66,15 @@ vc_status api_constraint_init(struct api_constraint *c, struct vc_model *m, stru
     size_t words = vc_grammar_mask_words(m->grammars.vocab);
     if (words > logit_words(m) && !(c->wide = malloc(words * sizeof *c->wide))) return vc_fail(err, VC_E_NOMEM, "out of memory for a request");
     return vc_matcher_new(&c->matcher, g, m->grammars.vocab, err);
+}
+
+void api_constraint_budget(struct api_constraint *c, const struct vc_model *m, const struct vc_parser *parser, const struct api_request *r) {
+    c->base.ops = &ops;
+    c->model = m;
+    c->parser = parser;
+    c->closing = r->closing;
+    c->num_closing = r->num_closing;
+    c->left = r->thinking_budget;
 }
 
 void api_constraint_free(struct api_constraint *c) {

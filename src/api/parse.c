@@ -36,11 +36,28 @@ static vc_status look_at_prompt(const struct vc_model *m, const struct api_reque
     return s;
 }
 
+/* Ids of the text that ends the reasoning, where a budget is set. */
+static vc_status set_budget(struct vc_model *m, struct api_request *r, const char *parser, int64_t budget, vc_err *err) {
+    const char *closing = parser ? vc_parser_closing(parser) : NULL;
+    size_t n = 0;
+    if (budget < 0) return VC_OK;
+    if (!closing)
+        return vc_fail(err, VC_E_INVALID, "thinking_token_budget: needs a reasoning parser whose reasoning ends with a text of its own");
+    VC_TRY(vc_tokenize(m, closing, strlen(closing), VC_TOK_PARSE_SPECIAL, &r->closing, &n, err));
+    r->num_closing = (uint32_t)n;
+    r->thinking_budget = budget;
+    for (size_t i = 0; i < n; i++)
+        if ((uint32_t)r->closing[i] >= m->info.vocab_size)
+            return vc_fail(err, VC_E_INVALID, "thinking_token_budget: the model has no logit for the end of its reasoning");
+    return n ? VC_OK : vc_fail(err, VC_E_INVALID, "thinking_token_budget: the end of the reasoning has no tokens");
+}
+
 vc_status api_parser_init(struct vc_model *m, struct api_request *r, const vc_request_params *p, vc_err *err) {
-    if (!given(p->tool_parser) && !given(p->reasoning_parser)) return VC_OK;
+    if (!given(p->tool_parser) && !given(p->reasoning_parser)) return set_budget(m, r, NULL, p->thinking_token_budget, err);
     if (!m->tokenizer) return vc_fail(err, VC_E_UNSUPPORTED, "tool_parser and reasoning_parser: the model has no tokenizer");
     struct vc_parser_params pp = { .thinking_off = p->thinking_off != 0, .no_calls = p->no_tool_calls != 0, .whole = p->parse_whole != 0 };
     VC_TRY(resolve(m, p, &pp, err));
+    VC_TRY(set_budget(m, r, pp.reasoning_parser, p->thinking_token_budget, err));
     if (!pp.tool_parser && !pp.reasoning_parser) return VC_OK;
     json_t *tools = NULL;
     if (p->tools_json) VC_TRY(vc_json_parse(&tools, p->tools_json, strlen(p->tools_json), "tools", err));

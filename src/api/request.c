@@ -14,7 +14,7 @@ void vc_sampling_params_init(vc_sampling_params *p) {
 }
 
 void vc_request_params_init(vc_request_params *p) {
-    *p = (vc_request_params){ .struct_size = sizeof *p, .tokenize_flags = VC_TOK_ADD_SPECIAL, .use_activation = -1 };
+    *p = (vc_request_params){ .struct_size = sizeof *p, .tokenize_flags = VC_TOK_ADD_SPECIAL, .use_activation = -1, .thinking_token_budget = -1 };
     vc_sampling_params_init(&p->sampling);
 }
 
@@ -39,6 +39,7 @@ void api_request_free(struct api_request *r) {
     vc_sampling_del(r->sampling);
     vc_grammar_unref(r->grammar);
     free(r->prompt);
+    vc_free(r->closing);
     free(r->cache_salt);
     free(r);
 }
@@ -88,6 +89,7 @@ static vc_status init_choices(struct vc_model *m, struct api_request *r, vc_err 
         c->spare = api_output_take(m);
         if (!c->spare || !vc_buf_reserve(&c->text, 4096)) return vc_fail(err, VC_E_NOMEM, "out of memory for a request");
         if (m->tokenizer) vc_detok_init(&c->detok, m->tokenizer, s->skip_special_tokens && !c->parser);      /* markers may be special */
+        if (r->closing) api_constraint_budget(&c->constraint, m, c->parser, r);
         if (r->grammar) VC_TRY(api_constraint_init(&c->constraint, m, r->grammar, c->parser && vc_parser_in_reasoning(c->parser), err));
     }
     r->open_choices = s->n;
@@ -168,7 +170,7 @@ static void admit_one(struct vc_model *m, struct api_request *r) {
         struct api_choice *c = &r->choice[i];
         struct vc_engine_seq_params sp = { .id = r->id * 1024 + i, .prompt = r->prompt, .num_prompt = r->num_prompt, .sampling = r->sampling, .seed = c->seed,
                                            .priority = r->priority, .cache_salt = r->cache_salt, .all_logits = r->all_logits, .pool = r->pool,
-                                           .constraint = c->constraint.matcher ? &c->constraint.base : NULL, .user = c };
+                                           .constraint = c->constraint.base.ops ? &c->constraint.base : NULL, .user = c };
         vc_err err = VC_ERR_INIT;
         if (vc_engine_add(m->engine, &sp, &c->seq, &err) == VC_OK) continue;
         struct vc_engine_event e = { .user = c, .token = -1, .finish = VC_FINISH_ERROR, .stop_token = -1, .error = &err };

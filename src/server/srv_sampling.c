@@ -353,6 +353,16 @@ static bool read_bad_words(struct srv_gen *g) {
 
 static bool given_or(const struct srv_gen *g, enum srv_field_id id, bool otherwise) { return g->f.v[id].given ? g->f.v[id].b : otherwise; }
 
+/* The parser belongs to chat, and says how the reasoning ends. */
+static bool read_budget(struct srv_gen *g) {
+    const struct srv_value *v = &g->f.v[SRV_F_THINKING_TOKEN_BUDGET];
+    if (!v->given || v->i < 0) return true;
+    g->rp.thinking_token_budget = v->i;
+    if (g->rp.reasoning_parser) return true;
+    return refuse(g, "thinking_token_budget", "thinking_token_budget is set, but no reasoning is parsed here: it needs chat and --reasoning-parser. "
+                                              "(parameter=thinking_token_budget)");
+}
+
 bool srv_gen_sampling(struct srv_gen *g, enum srv_body_kind where) {
     vc_sampling_params *p = &g->rp.sampling;
     *p = g->call->model->defaults;
@@ -366,7 +376,7 @@ bool srv_gen_sampling(struct srv_gen *g, enum srv_body_kind where) {
         g->rp.cache_salt = g->f.v[SRV_F_CACHE_SALT].s;
     }
     return read_prompt_logprobs(g) && (where == SRV_BODY_TEXT ? read_text_logprobs(g) : read_chat_logprobs(g)) && read_ints(g, where) && read_nums(g) && read_stop(g)
-           && read_logprob_ids(g) && read_repetition(g) && read_allowed(g) && read_bias(g) && read_bad_words(g);
+           && read_logprob_ids(g) && read_repetition(g) && read_budget(g) && read_allowed(g) && read_bias(g) && read_bad_words(g);
 }
 
 /* Most tokens of an answer: what is asked for, the model's default, and the room behind the longest prompt. */

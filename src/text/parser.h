@@ -71,6 +71,8 @@ struct vc_parser_choice vc_parser_detect(const char *chat_template, size_t n);
 bool vc_parser_opens(const char *reasoning_parser, const char *prompt, size_t n);
 /* Whether it ends behind one, as templates do that switch thinking off by an empty block: thinking_off then. */
 bool vc_parser_closes(const char *reasoning_parser, const char *prompt, size_t n);
+/* The text that ends a reasoning block ("</think>"), static; NULL for an unknown name and for formats without one. */
+const char *vc_parser_closing(const char *reasoning_parser);
 
 /* Known names in alphabetical order, with a sentence for people; NULL past the end. */
 struct vc_parser_name { const char *name, *text; };

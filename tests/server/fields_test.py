@@ -458,6 +458,25 @@ def thoughts(kind, field, part):
     assert not part(ok(kind, {**body, field: False}, THINKS))
 
 
+row("completions", "thinking_token_budget", both(bad(10), same(-1)))
+row("chat", "thinking_token_budget", lambda k, f: [bad(10)(k, f), same(-1)(k, f)] + [budget(n) for n in (0, 1, 5)])
+
+
+def budget(n):
+    """Greedy reasoning of a model that never ends it by itself: cut behind n tokens; then the answer begins."""
+    opened = {**BASE["chat"], "max_tokens": 40, "chat_template_kwargs": {"extra": "<think>"}, "return_token_ids": True}
+    closing = SERVER.ask("/tokenize", {"prompt": "</think>", "add_special_tokens": False})[1]["tokens"]
+    free = ok("chat", opened, THINKS)["choices"][0]
+    assert free["message"]["content"] is None and len(free["token_ids"]) == 40
+    a = ok("chat", {**opened, "thinking_token_budget": n}, THINKS)["choices"][0]
+    ids = a["token_ids"]
+    assert ids[:n] == free["token_ids"][:n] and ids[n:n + len(closing)] == closing, (ids, closing)
+    assert a["message"]["content"] and len(ids) == 40
+    assert (a["message"]["reasoning"] or "") == SERVER.ask("/detokenize", {"tokens": ids[:n]})[1]["prompt"], a
+    bound = ok("chat", {**opened, "thinking_token_budget": n, "structured_outputs": {"choice": ["red"]}}, THINKS)["choices"][0]
+    assert bound["message"]["content"] == "red" and len(bound["token_ids"]) <= n + len(closing) + 4, bound
+
+
 # ---- names, hints ----
 row("completions chat", "request_id", then("abc-1", lambda a, b: a["id"].endswith("-abc-1")))
 row("responses", "request_id", then("abc-1", lambda a, b: "abc-1" in a["id"]))
@@ -522,7 +541,7 @@ def salted(kind, field):
 
 
 for kinds, field, value in [("completions chat responses messages", "watermarking", True),
-                            ("completions chat", "thinking_token_budget", 10), ("completions", "prompt_embeds", "AAAA"), ("completions chat", "return_token_offsets", True),
+                            ("completions", "prompt_embeds", "AAAA"), ("completions chat", "return_token_offsets", True),
                             ("completions chat responses messages", "return_mm_kwargs", True), ("completions chat responses messages", "kv_transfer_params", {"a": 1}),
                             ("completions chat responses messages", "ec_transfer_params", {"a": 1}), ("completions chat responses messages", "vllm_xargs", {"a": 1}),
                             ("chat responses tokenize_chat", "media_io_kwargs", {"image": {}}), ("chat responses tokenize_chat", "mm_processor_kwargs", {"a": 1}),

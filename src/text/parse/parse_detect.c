@@ -76,3 +76,8 @@ bool vc_parser_closes(const char *reasoning_parser, const char *prompt, size_t n
     const struct vc_think *k = find(reasoning_parser);
     return k && (ends_with(vc_pp_trim(prompt, n), k->end[0]) || ends_with(vc_pp_trim(prompt, n), k->end[1]));
 }
+
+const char *vc_parser_closing(const char *reasoning_parser) {
+    const struct vc_think *k = find(reasoning_parser);
+    return k ? k->end[0] : NULL;
+}
