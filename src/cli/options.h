@@ -17,6 +17,8 @@ static inline bool cli_is_list(const struct cli_opt *t) { return t->kind == CLI_
 /* Sets one option from o->reading; spelled is its name for errors. Texts must live as long as o. Exit codes. */
 int cli_option_set(struct cli_opts *o, size_t i, const char *text, const char *spelled);
 int cli_option_switch(struct cli_opts *o, size_t i, bool on);
+/* Sets the member key.key, path[0 … n), of an option that is a JSON object; text is JSON, or a text as it is. */
+int cli_option_member(struct cli_opts *o, size_t i, const char *path, size_t n, const char *text, const char *spelled);
 const char *cli_option_wanted(const struct cli_opt *t); /* "a whole number such as 512 or 4K" */
 
 /* "unknown option --NAME", with the nearest known one. */

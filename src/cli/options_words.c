@@ -55,12 +55,29 @@ static int take_vllm(struct cli_opts *o, struct words *w, const struct cli_vllm_
     return rc;
 }
 
+/* --NAME.KEY VALUE of an option that is a JSON object; *rc is set when it is one. */
+static bool take_member(struct cli_opts *o, struct words *w, const char *word, size_t n, const char *inline_text,
+                        int *rc) {
+    const char *dot = memchr(word, '.', n);
+    bool off;
+    size_t i = dot ? cli_find_option(o, word, (size_t)(dot - word), &off) : CLI_NUM_OPTS;
+    if (i == CLI_NUM_OPTS || cli_opts_table[i].kind != CLI_JSON) return false;
+    char spelled[80];
+    snprintf(spelled, sizeof spelled, "--%.*s", (int)(n < 70 ? n : 70), word);
+    const char *text = inline_text ? inline_text : w->at + 1 < w->argc ? w->argv[++w->at] : NULL;
+    *rc = text ? cli_option_member(o, i, dot + 1, n - (size_t)(dot + 1 - word), text, spelled)
+               : cli_usage(o, "%s needs a value", spelled);
+    return true;
+}
+
 static int take_long(struct cli_opts *o, struct words *w) {
     const char *word = w->argv[w->at] + 2, *eq = strchr(word, '=');
     size_t n = eq ? (size_t)(eq - word) : strlen(word);
     bool off;
     char spelled[80];
     size_t i = cli_find_option(o, word, n, &off);
+    int rc;
+    if (i == CLI_NUM_OPTS && take_member(o, w, word, n, eq ? eq + 1 : NULL, &rc)) return rc;
     if (i == CLI_NUM_OPTS) {
         const struct cli_vllm_flag *f = cli_vllm_find(o, word, n, &off);
         if (!f) return cli_option_unknown(o, word, n);

@@ -91,6 +91,25 @@ static void test_lists(void **state) {
     unsetenv("VLLM_API_KEY");
 }
 
+/* --NAME.KEY VALUE. */
+static void test_members(void **state) {
+    (void)state;
+    struct said s = PROGRAM(NULL, "serve", "m", "--print-config", "--override-generation-config.temperature", "0.5",
+                            "--override_generation_config.eos_token_id=[1, 2]", "--default-chat-template-kwargs",
+                            "{\"a\": 1}", "--default-chat-template-kwargs.b.c", "yes");
+    expect_rc(&s, 0, "members");
+    LINE(s.out, "override-generation-config: {\"temperature\":0.5,\"eos_token_id\":[1,2]} ", "# command line");
+    LINE(s.out, "default-chat-template-kwargs: {\"a\":1,\"b\":{\"c\":\"yes\"}} ", "# command line");
+    said_free(&s);
+    s = PROGRAM(NULL, "serve", "m", "--print-config", "--override-generation-config.", "1");
+    expect_rc(&s, 2, "no name");
+    said_free(&s);
+    s = PROGRAM(NULL, "serve", "m", "--print-config", "--override-generation-config.a", "1",
+                "--override-generation-config.a.b", "1");
+    expect_rc(&s, 2, "a member of a number");
+    said_free(&s);
+}
+
 /* Of a socket and an address the one from the higher source is taken; of the same source it is an error. */
 static void test_where(void **state) {
     (void)state;
@@ -203,7 +222,7 @@ static void test_environment(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = { cmocka_unit_test(test_precedence), cmocka_unit_test(test_lists),
-                                        cmocka_unit_test(test_where), cmocka_unit_test(test_bad_files),
-                                        cmocka_unit_test(test_environment) };
+                                        cmocka_unit_test(test_where),      cmocka_unit_test(test_members),
+                                        cmocka_unit_test(test_bad_files),  cmocka_unit_test(test_environment) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
