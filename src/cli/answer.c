@@ -6,22 +6,12 @@
 #include <string.h>
 
 #include "base/compat.h"
+#include "base/grow.h"
 #include "cli/load.h"
-
-/* Room for n more elements of `size` bytes behind the first `used`; false: out of memory. */
-static bool grow(void **v, size_t used, size_t *cap, size_t n, size_t size) {
-    if (used + n <= *cap) return true;
-    size_t want = VC_MAX(used + n, 2 * *cap + 16);
-    void *p = realloc(*v, want * size);
-    if (!p) return false;
-    *v = p;
-    *cap = want;
-    return true;
-}
 
 static bool add_ids(struct cli_answer *a, const vc_output *o) {
     void *v = a->ids;
-    bool ok = grow(&v, a->num_ids, &a->cap_ids, o->num_token_ids, sizeof *a->ids);
+    bool ok = vc_grow(&v, a->num_ids, &a->cap_ids, o->num_token_ids, sizeof *a->ids);
     a->ids = v;
     if (!ok) return false;
     if (o->num_token_ids) memcpy(a->ids + a->num_ids, o->token_ids, o->num_token_ids * sizeof *a->ids);
@@ -32,7 +22,7 @@ static bool add_ids(struct cli_answer *a, const vc_output *o) {
 static bool add_logprobs(struct cli_answer *a, const vc_output *o) {
     size_t n = (size_t)o->num_logprobs * o->num_token_ids;
     void *v = a->logprobs;
-    bool ok = grow(&v, a->num_logprobs, &a->cap_logprobs, n, sizeof *a->logprobs);
+    bool ok = vc_grow(&v, a->num_logprobs, &a->cap_logprobs, n, sizeof *a->logprobs);
     a->logprobs = v;
     if (!ok) return false;
     if (n) memcpy(a->logprobs + a->num_logprobs, o->logprobs, n * sizeof *a->logprobs);

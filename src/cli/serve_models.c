@@ -9,7 +9,8 @@
 /* Options that may stand in a --model: those of engines, and what the server knows per model. */
 static bool of_a_model(size_t i) {
     if (i == CLI_OPT_LOAD_FORMAT || i == CLI_OPT_QUANTIZATION) return false;
-    return (cli_opts_table[i].section >= CLI_SEC_MODEL && cli_opts_table[i].section <= CLI_SEC_SCHEDULER) || i == CLI_OPT_SERVED_NAME || i == CLI_OPT_TOOL_PARSER || i == CLI_OPT_REASONING;
+    return (cli_opts_table[i].section >= CLI_SEC_MODEL && cli_opts_table[i].section <= CLI_SEC_SCHEDULER) ||
+           i == CLI_OPT_SERVED_NAME || i == CLI_OPT_TOOL_PARSER || i == CLI_OPT_REASONING;
 }
 
 static int one_option(struct cli_opts *o, char *word) {
@@ -23,7 +24,12 @@ static int one_option(struct cli_opts *o, char *word) {
 }
 
 /* What one model may have for itself, so that it can be put back for the next. */
-struct own { vc_model_params model; struct cli_strs names; const char *tool_parser, *reasoning_parser, *scheduling; bool given[CLI_NUM_OPTS]; };
+struct own {
+    vc_model_params model;
+    struct cli_strs names;
+    const char *tool_parser, *reasoning_parser, *scheduling;
+    bool given[CLI_NUM_OPTS];
+};
 
 static void keep(const struct cli_opts *o, struct own *k) {
     *k = (struct own){ o->model, o->served_names, o->serve_tools, o->serve_reasoning, o->scheduling, { false } };
@@ -40,7 +46,10 @@ static void put_back(struct cli_opts *o, const struct own *k) {
 }
 
 static void take(const struct cli_opts *o, const char *path, struct vc_server_model *m) {
-    *m = (struct vc_server_model){ .params = o->model, .names = o->served_names.v, .num_names = o->served_names.n, .tool_parser = o->serve_tools,
+    *m = (struct vc_server_model){ .params = o->model,
+                                   .names = o->served_names.v,
+                                   .num_names = o->served_names.n,
+                                   .tool_parser = o->serve_tools,
                                    .reasoning_parser = o->serve_reasoning };
     m->params.path = path;
     m->params.priority = o->scheduling && !strcmp(o->scheduling, "priority");
@@ -74,7 +83,8 @@ static int named_model(struct cli_opts *o, const char *text, struct vc_server_mo
     if (eq) *eq = '\0';
     const char *name = eq ? path : NULL;
     if (eq) path = eq + 1;
-    if (!path || !*path || (name && !*name)) return cli_usage(o, "--model: '%s', expected [NAME=]PATH[,OPTION=VALUE…]", text);
+    if (!path || !*path || (name && !*name))
+        return cli_usage(o, "--model: '%s', expected [NAME=]PATH[,OPTION=VALUE…]", text);
     if (name) o->served_names = (struct cli_strs){ 0 };
     if (name && !cli_read_list(&o->arena, &o->served_names, name)) return cli_fail("out of memory");
     for (char *word; (word = next_word(&next));) {
@@ -88,10 +98,12 @@ static int named_model(struct cli_opts *o, const char *text, struct vc_server_mo
 
 int cli_serve_models(struct cli_opts *o, struct vc_server_params *p) {
     size_t num = o->num_args + o->models.n, at = 0;
-    if (o->num_args > 1) return cli_usage(o, "serve takes one model as its argument; more are given as --model NAME=PATH");
+    if (o->num_args > 1)
+        return cli_usage(o, "serve takes one model as its argument; more are given as --model NAME=PATH");
     if (!num) return cli_usage(o, "serve needs a model: a GGUF file or a folder");
     if (num > 1 && o->given[CLI_OPT_SERVED_NAME])
-        return cli_usage(o, "--served-model-name names one model; of several, each has its own: --model NAME=PATH[,served-model-name=NAME…]");
+        return cli_usage(o, "--served-model-name names one model; of several, each has its own: --model "
+                            "NAME=PATH[,served-model-name=NAME…]");
     struct vc_server_model *list = VC_NEW_ARRAY(&o->arena, struct vc_server_model, num);
     if (!list) return cli_fail("out of memory");
     if (o->num_args) take(o, o->arg[0], &list[at++]);
@@ -107,7 +119,8 @@ int cli_serve_models(struct cli_opts *o, struct vc_server_params *p) {
         if (rc != CLI_OK) return rc;
     }
     for (size_t i = 0; i < num; i++)
-        if (p->enable_auto_tool_choice && !list[i].tool_parser) return cli_usage(o, "--enable-auto-tool-choice requires --tool-call-parser");
+        if (p->enable_auto_tool_choice && !list[i].tool_parser)
+            return cli_usage(o, "--enable-auto-tool-choice requires --tool-call-parser");
     p->models = list;
     p->num_models = num;
     return CLI_OK;

@@ -22,9 +22,10 @@ bool srv_admitted(struct srv_call *c) {
     c->rated = true;
     if (srv_key_admit(c->srv->keys, c->key, &c->rate)) return true;
     bool tokens = c->rate.tokens.limit && !c->rate.tokens.left;
-    srv_error(c, 429, NULL, NULL, "Rate limit reached for the key %s: %u %s per minute. Try again in %s.", srv_key_name(c->key),
-              tokens ? c->rate.tokens.limit : c->rate.requests.limit, tokens ? "tokens" : "requests", srv_duration(c->rate.wait, wait, sizeof wait));
-    snprintf(c->extra_value, sizeof c->extra_value, "%.0f", ceil(c->rate.wait));      /* Retry-After */
+    srv_error(c, 429, NULL, NULL, "Rate limit reached for the key %s: %u %s per minute. Try again in %s.",
+              srv_key_name(c->key), tokens ? c->rate.tokens.limit : c->rate.requests.limit,
+              tokens ? "tokens" : "requests", srv_duration(c->rate.wait, wait, sizeof wait));
+    snprintf(c->extra_value, sizeof c->extra_value, "%.0f", ceil(c->rate.wait)); /* Retry-After */
     return false;
 }
 

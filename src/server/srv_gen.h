@@ -136,8 +136,6 @@ void srv_gen_output(struct srv_part *p, const vc_output *o);
 /* Front job: writes the whole answer. */
 void srv_gen_finish(struct srv_call *c);
 
-/* Room for n more of `size` bytes; false: no memory. */
-bool srv_grow(void **v, size_t used, size_t *cap, size_t n, size_t size);
 /* interval.c: the output to send for `o`, itself or put together in *joined; NULL: not yet. */
 const vc_output *srv_hold(struct srv_gen *g, struct srv_answer *a, const vc_output *o, vc_output *joined);
 /* beam.c: a search in place of requests that sample. check: false: answered. start: false: no memory. */

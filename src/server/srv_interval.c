@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/grow.h"
 #include "server/srv_gen.h"
 
 struct srv_held {
@@ -33,7 +34,7 @@ void srv_held_free(struct srv_held *h) {
 
 static bool add(void **v, size_t *used, size_t *cap, const void *from, size_t n, size_t size) {
     if (n == 0 || !from) return true;
-    if (!srv_grow(v, *used, cap, n, size)) return false;
+    if (!vc_grow(v, *used, cap, n, size)) return false;
     memcpy((char *)*v + *used * size, from, n * size);
     *used += n;
     return true;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * srv_keys.c: API keys: compared by their digests, limited by token buckets that hold one minute's worth. Reading the
  * file is srv_keys_file.c. */
-#define OPENSSL_SUPPRESS_DEPRECATED   /* the one-shot SHA256 */
+#define OPENSSL_SUPPRESS_DEPRECATED /* the one-shot SHA256 */
 #include <math.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -14,7 +14,11 @@
 #include "base/clock.h"
 #include "server/srv_keys_file.h"
 
-struct srv_keys { pthread_mutex_t lock; struct srv_key **v; size_t n; };
+struct srv_keys {
+    pthread_mutex_t lock;
+    struct srv_key **v;
+    size_t n;
+};
 
 void srv_key_unref(struct srv_key *k) {
     if (k && atomic_fetch_sub(&k->refs, 1) == 1) free(k);
@@ -34,8 +38,10 @@ vc_status srv_keys_open(const struct vc_server_params *p, struct srv_keys **out,
     if (!ks) return vc_fail(err, VC_E_NOMEM, "out of memory");
     pthread_mutex_init(&ks->lock, NULL);
     vc_status s = srv_keys_reload(ks, p, err);
-    if (s == VC_OK) *out = ks;
-    else srv_keys_close(ks);
+    if (s == VC_OK)
+        *out = ks;
+    else
+        srv_keys_close(ks);
     return s;
 }
 
@@ -102,7 +108,8 @@ static void refill(struct srv_key *k) {
 
 static struct srv_allowance allowance(const struct srv_bucket *b) {
     if (!b->per_minute) return (struct srv_allowance){ 0 };
-    return (struct srv_allowance){ b->per_minute, b->left > 0 ? (uint64_t)b->left : 0, (b->per_minute - b->left) * 60 / b->per_minute };
+    return (struct srv_allowance){ b->per_minute, b->left > 0 ? (uint64_t)b->left : 0,
+                                   (b->per_minute - b->left) * 60 / b->per_minute };
 }
 
 /* Seconds until the bucket holds `want`. */
@@ -130,8 +137,11 @@ void srv_key_tokens(struct srv_keys *ks, struct srv_key *k, uint64_t n) {
 
 const char *srv_duration(double s, char *dst, size_t cap) {
     unsigned long long ms = s > 0 ? (unsigned long long)ceil(s * 1000) : 0;
-    if (ms < 1000) snprintf(dst, cap, "%llums", ms);
-    else if (ms < 60000) snprintf(dst, cap, "%gs", (double)ms / 1000);
-    else snprintf(dst, cap, "%llum%llus", ms / 60000, ms % 60000 / 1000);
+    if (ms < 1000)
+        snprintf(dst, cap, "%llums", ms);
+    else if (ms < 60000)
+        snprintf(dst, cap, "%gs", (double)ms / 1000);
+    else
+        snprintf(dst, cap, "%llum%llus", ms / 60000, ms % 60000 / 1000);
     return dst;
 }

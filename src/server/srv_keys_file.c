@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  * srv_keys_file.c: the keys of --api-key, and the file of --api-key-file: lines of
  *     NAME KEY [REQUESTS-PER-MINUTE [TOKENS-PER-MINUTE]]
- * apart by blanks or tabs; # begins a comment line; a limit of 0 or - is none. KEY is the key itself, or sha256:HEX, its digest.
+ * apart by blanks or tabs; # begins a comment line; a limit of 0 or - is none. KEY is the key itself, or sha256:HEX, its
+ * digest.
  * Messages name the line, never a key. */
-#define OPENSSL_SUPPRESS_DEPRECATED   /* the one-shot SHA256 */
+#define OPENSSL_SUPPRESS_DEPRECATED /* the one-shot SHA256 */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,7 +20,10 @@
 
 enum { FILE_MOST = 1 << 20 };
 
-struct list { struct srv_key **v; size_t n, cap; };
+struct list {
+    struct srv_key **v;
+    size_t n, cap;
+};
 
 static bool good_name(const char *s) {
     size_t n = strspn(s, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._@-");
@@ -28,8 +32,10 @@ static bool good_name(const char *s) {
 
 static vc_status add(struct list *l, const struct srv_key *key, const char *where, vc_err *err) {
     for (size_t i = 0; i < l->n; i++) {
-        if (!strcmp(l->v[i]->name, key->name)) return vc_fail(err, VC_E_INVALID, "%s: the name %s was given before", where, key->name);
-        if (!memcmp(l->v[i]->digest, key->digest, sizeof key->digest)) return vc_fail(err, VC_E_INVALID, "%s: the key of %s is that of %s", where, key->name, l->v[i]->name);
+        if (!strcmp(l->v[i]->name, key->name))
+            return vc_fail(err, VC_E_INVALID, "%s: the name %s was given before", where, key->name);
+        if (!memcmp(l->v[i]->digest, key->digest, sizeof key->digest))
+            return vc_fail(err, VC_E_INVALID, "%s: the key of %s is that of %s", where, key->name, l->v[i]->name);
     }
     if (l->n == l->cap) {
         size_t cap = l->cap ? 2 * l->cap : 16;
@@ -46,7 +52,12 @@ static vc_status add(struct list *l, const struct srv_key *key, const char *wher
     return VC_OK;
 }
 
-static int hex(char c) { return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1; }
+static int hex(char c) {
+    return c >= '0' && c <= '9'   ? c - '0'
+           : c >= 'a' && c <= 'f' ? c - 'a' + 10
+           : c >= 'A' && c <= 'F' ? c - 'A' + 10
+                                  : -1;
+}
 
 /* The digest of a key, or the one that is given in its place. */
 static bool digest_of(const char *text, unsigned char digest[SRV_DIGEST]) {
@@ -81,11 +92,16 @@ static vc_status line(struct list *l, char *text, const char *where, vc_err *err
     if (!name || *name == '#') return VC_OK;
     char *secret = strtok_r(NULL, " \t", &next), *limit[SRV_NUM_BUCKETS] = { NULL, NULL };
     for (int i = 0; secret && i < SRV_NUM_BUCKETS; i++) limit[i] = strtok_r(NULL, " \t", &next);
-    if (!secret || strtok_r(NULL, " \t", &next)) return vc_fail(err, VC_E_FORMAT, "%s: expected NAME KEY [REQUESTS-PER-MINUTE [TOKENS-PER-MINUTE]]", where);
-    if (!good_name(name)) return vc_fail(err, VC_E_FORMAT, "%s: a name has letters, digits and ._@- alone, at most %d", where, SRV_KEY_NAME);
-    if (!digest_of(secret, key.digest)) return vc_fail(err, VC_E_FORMAT, "%s: sha256: is followed by 64 hexadecimal digits", where);
+    if (!secret || strtok_r(NULL, " \t", &next))
+        return vc_fail(err, VC_E_FORMAT, "%s: expected NAME KEY [REQUESTS-PER-MINUTE [TOKENS-PER-MINUTE]]", where);
+    if (!good_name(name))
+        return vc_fail(err, VC_E_FORMAT, "%s: a name has letters, digits and ._@- alone, at most %d", where,
+                       SRV_KEY_NAME);
+    if (!digest_of(secret, key.digest))
+        return vc_fail(err, VC_E_FORMAT, "%s: sha256: is followed by 64 hexadecimal digits", where);
     for (int i = 0; i < SRV_NUM_BUCKETS; i++)
-        if (!limit_of(limit[i], &key.bucket[i])) return vc_fail(err, VC_E_FORMAT, "%s: a limit is a whole number per minute, or -", where);
+        if (!limit_of(limit[i], &key.bucket[i]))
+            return vc_fail(err, VC_E_FORMAT, "%s: a limit is a whole number per minute, or -", where);
     memcpy(key.name, name, strlen(name) + 1);
     return add(l, &key, where, err);
 }
@@ -104,7 +120,8 @@ static vc_status read_file(const char *path, struct vc_buf *b, vc_err *err) {
     bool bad = ferror(f) != 0;
     fclose(f);
     if (b->failed) return vc_fail(err, VC_E_NOMEM, "out of memory");
-    if (bad || b->n > FILE_MOST) return vc_fail(err, VC_E_IO, "--api-key-file %s: %s", path, bad ? "cannot be read" : "is larger than 1 MiB");
+    if (bad || b->n > FILE_MOST)
+        return vc_fail(err, VC_E_IO, "--api-key-file %s: %s", path, bad ? "cannot be read" : "is larger than 1 MiB");
     if (b->n && memchr(b->p, '\0', b->n)) return vc_fail(err, VC_E_FORMAT, "--api-key-file %s: is no text", path);
     vc_buf_addc(b, '\0');
     return b->failed ? vc_fail(err, VC_E_NOMEM, "out of memory") : VC_OK;
@@ -125,7 +142,8 @@ static vc_status from_file(struct list *l, const char *path, vc_err *err) {
     }
     if (b.p) OPENSSL_cleanse(b.p, b.n);
     vc_buf_free(&b);
-    if (s == VC_OK && !l->n) s = vc_fail(err, VC_E_FORMAT, "--api-key-file %s: holds no key, so nobody could ask", path);
+    if (s == VC_OK && !l->n)
+        s = vc_fail(err, VC_E_FORMAT, "--api-key-file %s: holds no key, so nobody could ask", path);
     return s;
 }
 

@@ -20,7 +20,8 @@ enum { BACKLOG = 4096, SYSTEMD_FIRST_FD = 3 };
 static int systemd_socket(void) {
     const char *pid = getenv("LISTEN_PID"), *n = getenv("LISTEN_FDS");
     if (!pid || !n || strtol(pid, NULL, 10) != (long)getpid() || strtol(n, NULL, 10) < 1) return -1;
-    if (strtol(n, NULL, 10) > 1) vc_log_line(VC_LOG_WARN, "systemd passed %s sockets; the first is served, the others are not", n);
+    if (strtol(n, NULL, 10) > 1)
+        vc_log_line(VC_LOG_WARN, "systemd passed %s sockets; the first is served, the others are not", n);
     fcntl(SYSTEMD_FIRST_FD, F_SETFD, FD_CLOEXEC);
     return SYSTEMD_FIRST_FD;
 }
@@ -36,7 +37,8 @@ static bool in_use(const struct sockaddr_un *a) {
 static vc_status listen_unix(struct srv *s, vc_err *err) {
     struct sockaddr_un a = { .sun_family = AF_UNIX };
     struct stat st;
-    if (strlen(s->p.uds) >= sizeof a.sun_path) return vc_fail(err, VC_E_INVALID, "--uds: the path is longer than %zu bytes", sizeof a.sun_path - 1);
+    if (strlen(s->p.uds) >= sizeof a.sun_path)
+        return vc_fail(err, VC_E_INVALID, "--uds: the path is longer than %zu bytes", sizeof a.sun_path - 1);
     memcpy(a.sun_path, s->p.uds, strlen(s->p.uds) + 1);
     if (lstat(s->p.uds, &st) == 0) {
         if (!S_ISSOCK(st.st_mode)) return vc_fail(err, VC_E_INVALID, "--uds: %s exists and is not a socket", s->p.uds);
@@ -49,7 +51,7 @@ static vc_status listen_unix(struct srv *s, vc_err *err) {
         if (fd >= 0) close(fd);
         return VC_E_IO;
     }
-    s->listen_fd = fd;                     /* from here on the path is this server's, to be removed at its end */
+    s->listen_fd = fd; /* from here on the path is this server's, to be removed at its end */
     snprintf(s->url, sizeof s->url, "unix:%.240s", s->p.uds);
     return VC_OK;
 }
@@ -85,7 +87,8 @@ static vc_status listen_tcp(struct srv *s, vc_err *err) {
     freeaddrinfo(list);
     if (s->listen_fd < 0) return vc_fail(err, VC_E_IO, "%s port %u: %s", s->p.host, s->p.port, strerror(why));
     bool six = strchr(s->p.host, ':') != NULL;
-    snprintf(s->url, sizeof s->url, "http%s://%s%.200s%s:%u", s->p.ssl_certfile ? "s" : "", six ? "[" : "", s->p.host, six ? "]" : "", bound_port(s->listen_fd));
+    snprintf(s->url, sizeof s->url, "http%s://%s%.200s%s:%u", s->p.ssl_certfile ? "s" : "", six ? "[" : "", s->p.host,
+             six ? "]" : "", bound_port(s->listen_fd));
     return VC_OK;
 }
 

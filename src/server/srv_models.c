@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * srv_models.c: the served models: found by name, opened one after the other with their shares of memory and threads. */
+ * srv_models.c: the served models: found by name, opened one after the other with their shares of memory and
+ * threads. */
 #include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,7 +12,7 @@
 #include "server/srv_gen.h"
 #include "server/srv_metrics.h"
 
-enum { KEEP_FREE_PERCENT = 15 };           /* of what is free before the caches are sized, as for one model */
+enum { KEEP_FREE_PERCENT = 15 }; /* of what is free before the caches are sized, as for one model */
 
 const char *srv_model_name(const struct srv_model *m) { return m->p->num_names ? m->p->names[0] : m->p->params.path; }
 
@@ -45,8 +46,12 @@ static bool makes_progress(struct srv_model *m) {
     double limit = m->srv->p.stall_timeout, engine = vc_stalled(m->engine), pump = srv_pump_age(m);
     bool stuck = limit > 0 && (engine > limit || pump > limit);
     if (atomic_exchange(&m->stuck, stuck) != stuck) {
-        if (stuck) vc_log_line(VC_LOG_ERROR, "%s: %s has made no progress for %.0f seconds", srv_model_name(m), engine > limit ? "the engine" : "the thread that writes its answers", engine > limit ? engine : pump);
-        else vc_log_line(VC_LOG_WARN, "%s: the engine makes progress again", srv_model_name(m));
+        if (stuck)
+            vc_log_line(VC_LOG_ERROR, "%s: %s has made no progress for %.0f seconds", srv_model_name(m),
+                        engine > limit ? "the engine" : "the thread that writes its answers",
+                        engine > limit ? engine : pump);
+        else
+            vc_log_line(VC_LOG_WARN, "%s: the engine makes progress again", srv_model_name(m));
     }
     return !stuck;
 }
@@ -63,7 +68,9 @@ static vc_status check_names(const struct srv *s, vc_err *err) {
         const struct srv_model *m = &s->models[i];
         for (size_t k = 0; k < VC_MAX(m->p->num_names, (size_t)1); k++) {
             const char *name = k ? m->p->names[k] : srv_model_name(m);
-            if (srv_model_named(s, name) != m) return vc_fail(err, VC_E_INVALID, "two models have the name %s; requests could not tell them apart", name);
+            if (srv_model_named(s, name) != m)
+                return vc_fail(err, VC_E_INVALID, "two models have the name %s; requests could not tell them apart",
+                               name);
         }
     }
     return VC_OK;
@@ -127,8 +134,11 @@ static uint64_t folder_bytes(const char *folder, const char *stem, size_t stem_n
     for (const struct dirent *e; (e = readdir(d)) != NULL;) {
         char path[4096];
         struct stat st;
-        bool mine = stem ? split_stem(e->d_name) == stem_n && !strncmp(e->d_name, stem, stem_n) : ends_in(e->d_name, ".safetensors");
-        if (!mine || snprintf(path, sizeof path, "%s/%s", folder, e->d_name) >= (int)sizeof path || stat(path, &st) != 0) continue;
+        bool mine = stem ? split_stem(e->d_name) == stem_n && !strncmp(e->d_name, stem, stem_n)
+                         : ends_in(e->d_name, ".safetensors");
+        if (!mine || snprintf(path, sizeof path, "%s/%s", folder, e->d_name) >= (int)sizeof path ||
+            stat(path, &st) != 0)
+            continue;
         if (vc_ckd_add(&sum, sum, (uint64_t)st.st_size)) sum = UINT64_MAX / 4;
     }
     closedir(d);
@@ -145,7 +155,8 @@ static uint64_t weight_bytes(const vc_model_params *p) {
     char folder[4096];
     if (S_ISDIR(st.st_mode)) {
         bytes = folder_bytes(p->path, NULL, 0);
-    } else if (stem && (size_t)snprintf(folder, sizeof folder, "%.*s", slash ? (int)(slash - p->path) : 1, slash ? p->path : ".") < sizeof folder) {
+    } else if (stem && (size_t)snprintf(folder, sizeof folder, "%.*s", slash ? (int)(slash - p->path) : 1,
+                                        slash ? p->path : ".") < sizeof folder) {
         bytes = folder_bytes(folder[0] ? folder : "/", name, stem);
     } else {
         bytes = (uint64_t)st.st_size;
@@ -154,27 +165,35 @@ static uint64_t weight_bytes(const vc_model_params *p) {
 }
 
 /* Does the model say how large its cache is: in bytes, in pages, or as a share of the whole memory? */
-static bool sizes_itself(const vc_model_params *p) { return p->kv_cache_memory_bytes || p->num_kv_blocks || p->memory_utilization > 0; }
+static bool sizes_itself(const vc_model_params *p) {
+    return p->kv_cache_memory_bytes || p->num_kv_blocks || p->memory_utilization > 0;
+}
 
-/* Most bytes that the cache of model i may take: an equal part of what is free after the weights of all models and the caches
- * of those before it, of which hardly a page is touched yet. A model that needs less leaves more to the next ones. */
+/* Most bytes that the cache of model i may take: an equal part of what is free after the weights of all models and the
+ * caches of those before it, of which hardly a page is touched yet. A model that needs less leaves more to the next ones. */
 static vc_status cache_share(const struct srv *s, uint32_t i, uint64_t *share, vc_err *err) {
     uint64_t spare = vc_mem_available(), taken = 0;
     uint32_t parts = 0;
     for (uint32_t k = 0; k < s->num_models; k++) {
         const vc_model_params *p = &s->models[k].p->params;
-        if (k < i) taken += s->models[k].info.kv_bytes;
-        else if (vc_ckd_add(&taken, taken, weight_bytes(p)) || vc_ckd_add(&taken, taken, p->kv_cache_memory_bytes)) taken = UINT64_MAX / 2;
+        if (k < i)
+            taken += s->models[k].info.kv_bytes;
+        else if (vc_ckd_add(&taken, taken, weight_bytes(p)) || vc_ckd_add(&taken, taken, p->kv_cache_memory_bytes))
+            taken = UINT64_MAX / 2;
         parts += k >= i && !sizes_itself(p);
     }
     const char *name = srv_model_name(&s->models[i]);
     uint64_t left = spare > taken ? (spare - taken) / 100 * (100 - KEEP_FREE_PERCENT) : 0;
     *share = left / parts;
     if (!*share)
-        return vc_fail(err, VC_E_NOMEM, "nothing is left for its KV cache: %llu MiB are free, weights and caches of the %u models take %llu MiB",
-                       (unsigned long long)(spare >> 20), s->num_models, (unsigned long long)(taken >> 20));
-    vc_log_line(VC_LOG_INFO, "model %s: up to %llu MiB for its KV cache, 1/%u of the memory that is left beside weights and other caches", name,
-                (unsigned long long)(*share >> 20), parts);
+        return vc_fail(
+            err, VC_E_NOMEM,
+            "nothing is left for its KV cache: %llu MiB are free, weights and caches of the %u models take %llu MiB",
+            (unsigned long long)(spare >> 20), s->num_models, (unsigned long long)(taken >> 20));
+    vc_log_line(
+        VC_LOG_INFO,
+        "model %s: up to %llu MiB for its KV cache, 1/%u of the memory that is left beside weights and other caches",
+        name, (unsigned long long)(*share >> 20), parts);
     return VC_OK;
 }
 
@@ -192,9 +211,12 @@ static bool has_tokenizer(const vc_model *m) {
 
 static vc_status open_one(struct srv *s, struct srv_model *m, vc_err *err) {
     vc_model_params p = m->p->params;
+    vc_log_line(VC_LOG_INFO, "loading %s", p.path);
     if (s->num_models > 1) {
-        if (!sizes_itself(&p)) VC_TRY(cache_share(s, m->index, &p.kv_cache_memory_bytes, err));
-        else vc_log_line(VC_LOG_INFO, "model %s: its KV cache is as large as asked for", srv_model_name(m));
+        if (!sizes_itself(&p))
+            VC_TRY(cache_share(s, m->index, &p.kv_cache_memory_bytes, err));
+        else
+            vc_log_line(VC_LOG_INFO, "model %s: its KV cache is as large as asked for", srv_model_name(m));
     }
     if (s->turns) {
         p.turn = srv_turn;
@@ -219,7 +241,9 @@ vc_status srv_models_open(struct srv *s, vc_err *err) {
         VC_TRY(st);
     }
     if (s->num_models > 1)
-        vc_log_line(VC_LOG_INFO, s->turns ? "%u models share %u processors: their steps take turns" : "%u models run beside each other on %u processors",
+        vc_log_line(VC_LOG_INFO,
+                    s->turns ? "%u models share %u processors: their steps take turns"
+                             : "%u models run beside each other on %u processors",
                     s->num_models, vc_cpu_threads());
     return VC_OK;
 }

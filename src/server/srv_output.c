@@ -6,24 +6,15 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/grow.h"
 #include "server/srv_gen.h"
 #include "server/srv_metrics.h"
 
 enum { STREAM_MOST = 8 << 20 };
 
-bool srv_grow(void **v, size_t used, size_t *cap, size_t n, size_t size) {
-    if (used + n <= *cap) return true;
-    size_t want = VC_MAX(used + n, 2 * *cap + 16);
-    void *p = realloc(*v, want * size);
-    if (!p) return false;
-    *v = p;
-    *cap = want;
-    return true;
-}
-
 static bool keep_ids(struct srv_answer *a, const vc_output *o) {
     void *v = a->ids;
-    bool ok = srv_grow(&v, a->num_ids, &a->cap_ids, o->num_token_ids, sizeof *a->ids);
+    bool ok = vc_grow(&v, a->num_ids, &a->cap_ids, o->num_token_ids, sizeof *a->ids);
     a->ids = v;
     if (!ok) return false;
     if (o->num_token_ids) memcpy(a->ids + a->num_ids, o->token_ids, o->num_token_ids * sizeof *a->ids);
@@ -34,7 +25,7 @@ static bool keep_ids(struct srv_answer *a, const vc_output *o) {
 static bool keep_margins(struct srv_answer *a, const vc_output *o) {
     size_t n = o->margins ? o->num_token_ids : 0;
     void *v = a->margins;
-    bool ok = srv_grow(&v, a->num_margins, &a->cap_margins, n, sizeof *a->margins);
+    bool ok = vc_grow(&v, a->num_margins, &a->cap_margins, n, sizeof *a->margins);
     a->margins = v;
     if (ok && n) memcpy(a->margins + a->num_margins, o->margins, n * sizeof *a->margins);
     if (ok) a->num_margins += n;
@@ -45,7 +36,7 @@ static bool keep_logprobs(struct srv_answer *a, const vc_output *o) {
     size_t n = (size_t)o->num_logprobs * o->num_token_ids;
     if (!n) return true;
     void *v = a->logprobs;
-    bool ok = srv_grow(&v, a->num_logprobs, &a->cap_logprobs, n, sizeof *a->logprobs);
+    bool ok = vc_grow(&v, a->num_logprobs, &a->cap_logprobs, n, sizeof *a->logprobs);
     a->logprobs = v;
     if (!ok) return false;
     memcpy(a->logprobs + a->num_logprobs, o->logprobs, n * sizeof *a->logprobs);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * srv_reload.c: SIGHUP: keys, certificates and options that may change while the server runs are read again. What is wrong
- * leaves the old state and one error in the log; requests that run notice nothing. */
+ * srv_reload.c: SIGHUP: keys, certificates and options that may change while the server runs are read again. What is
+ * wrong leaves the old state and one error in the log; requests that run notice nothing. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -36,8 +36,9 @@ vc_status srv_origins_set(struct srv *s, const char *const *origins, size_t n, v
 }
 
 static vc_status options(struct srv *s, vc_err *err) {
-    struct vc_server_reload r = { .allowed_origins = s->p.allowed_origins, .num_allowed_origins = s->p.num_allowed_origins,
-                                   .log_level = vc_log_level() };
+    struct vc_server_reload r = { .allowed_origins = s->p.allowed_origins,
+                                  .num_allowed_origins = s->p.num_allowed_origins,
+                                  .log_level = vc_log_level() };
     if (!s->p.reload) return VC_OK;
     VC_TRY(s->p.reload(s->p.reload_arg, &r, err));
     VC_TRY(srv_origins_set(s, r.allowed_origins, r.num_allowed_origins, err));

@@ -17,12 +17,22 @@
 #include "server/srv_metrics.h"
 #include "server/srv_tls.h"
 
-enum { REFRESH_MS = 1000 };            /* between looks at the files of TLS */
+enum { REFRESH_MS = 1000 }; /* between looks at the files of TLS */
 
 void vc_server_params_init(struct vc_server_params *p) {
-    *p = (struct vc_server_params){ .host = "127.0.0.1", .port = 8000, .max_body_bytes = 32 << 20, .request_timeout = 60, .idle_timeout = 75, .stall_timeout = 300,
-                                    .response_role = "assistant", .content_format = "auto", .front_threads = 2, .stream_interval = 1, .http_log = VC_LOG_INFO,
-                                    .max_headers = 256, .max_head_bytes = 32 << 10 };
+    *p = (struct vc_server_params){ .host = "127.0.0.1",
+                                    .port = 8000,
+                                    .max_body_bytes = 32 << 20,
+                                    .request_timeout = 60,
+                                    .idle_timeout = 75,
+                                    .stall_timeout = 300,
+                                    .response_role = "assistant",
+                                    .content_format = "auto",
+                                    .front_threads = 2,
+                                    .stream_interval = 1,
+                                    .http_log = VC_LOG_INFO,
+                                    .max_headers = 256,
+                                    .max_head_bytes = 32 << 10 };
 }
 
 /* ---- signals ---- */
@@ -33,7 +43,7 @@ static int signals_open(sigset_t *old) {
     sigaddset(&set, SIGINT);
     sigaddset(&set, SIGTERM);
     sigaddset(&set, SIGHUP);
-    pthread_sigmask(SIG_BLOCK, &set, old);      /* inherited by the threads that start from here on */
+    pthread_sigmask(SIG_BLOCK, &set, old); /* inherited by the threads that start from here on */
     signal(SIGPIPE, SIG_IGN);
     return signalfd(-1, &set, SFD_CLOEXEC);
 }
@@ -48,7 +58,12 @@ static int next_signal(int fd, int ms) {
 
 /* ---- the models, on a thread of its own, so that signals end a long load ---- */
 
-struct load { struct srv *s; vc_err err; vc_status status; atomic_bool done; };
+struct load {
+    struct srv *s;
+    vc_err err;
+    vc_status status;
+    atomic_bool done;
+};
 
 static void *load(void *arg) {
     struct load *l = arg;
@@ -125,9 +140,12 @@ static void stop_all(struct srv *s) {
 static int wait_end(struct srv *s, int signals) {
     for (;;) {
         int sig = next_signal(signals, s->p.ssl_refresh ? REFRESH_MS : -1);
-        if (sig == SIGHUP) srv_reload(s);
-        else if (sig) return sig;
-        else if (s->p.ssl_refresh) srv_refresh_tls(s);
+        if (sig == SIGHUP)
+            srv_reload(s);
+        else if (sig)
+            return sig;
+        else if (s->p.ssl_refresh)
+            srv_refresh_tls(s);
     }
 }
 
@@ -135,7 +153,9 @@ static vc_status start(struct srv *s, vc_err *err) {
     s->metrics = srv_http_metrics_new();
     s->store = srv_store_new();
     if (!s->metrics || !s->store) return vc_fail(err, VC_E_NOMEM, "out of memory");
-    if (s->p.template_kwargs) VC_TRY(vc_json_parse(&s->template_kwargs, s->p.template_kwargs, strlen(s->p.template_kwargs), "default chat template kwargs", err));
+    if (s->p.template_kwargs)
+        VC_TRY(vc_json_parse(&s->template_kwargs, s->p.template_kwargs, strlen(s->p.template_kwargs),
+                             "default chat template kwargs", err));
     VC_TRY(srv_origins_set(s, s->p.allowed_origins, s->p.num_allowed_origins, err));
     VC_TRY(srv_keys_open(&s->p, &s->keys, err));
     VC_TRY(srv_tls_open(&s->p, &s->tls, err));
@@ -152,12 +172,12 @@ static vc_status start(struct srv *s, vc_err *err) {
 
 static vc_status run(struct srv *s, int signals, vc_err *err) {
     VC_TRY(start(s, err));
-    for (uint32_t i = 0; i < s->num_models; i++) vc_log_line(VC_LOG_INFO, "listening on %s, loading %s", s->url, s->models[i].p->params.path);
+    vc_log_line(VC_LOG_INFO, "listening on %s", s->url);
     VC_TRY(load_models(s, signals, err));
     for (uint32_t i = 0; i < s->num_models; i++) {
         const struct srv_model *m = &s->models[i];
-        vc_log_line(VC_LOG_INFO, "ready on %s: %s, %u tokens of context, KV cache for %llu", s->url, srv_model_name(m), m->info.max_model_len,
-                    (unsigned long long)m->info.kv_tokens);
+        vc_log_line(VC_LOG_INFO, "ready on %s: %s, %u tokens of context, KV cache for %llu", s->url, srv_model_name(m),
+                    m->info.max_model_len, (unsigned long long)m->info.kv_tokens);
     }
     if (s->p.ready) s->p.ready(s->url, s->p.ready_arg);
     int sig = wait_end(s, signals);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * srv_tls.c: credentials of HTTPS. libmicrohttpd keeps those it was started with for ever; each connection is therefore
- * given the newest ones before its handshake begins, and holds them until it ends. Clients' certificates are asked for and
- * checked within the handshake: a connection without a good one comes to nothing. */
+ * given the newest ones before its handshake begins, and holds them until it ends. Clients' certificates are asked
+ * for and checked within the handshake: a connection without a good one comes to nothing. */
 #include <errno.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -19,12 +19,21 @@
 #include "server/srv_tls.h"
 
 enum { FILE_MOST = 1 << 20, NUM_FILES = 3 };
-struct creds { atomic_uint refs; gnutls_certificate_credentials_t x509; gnutls_certificate_request_t ask; };
-struct stamp { dev_t dev; ino_t ino; off_t size; struct timespec at; };
+struct creds {
+    atomic_uint refs;
+    gnutls_certificate_credentials_t x509;
+    gnutls_certificate_request_t ask;
+};
+struct stamp {
+    dev_t dev;
+    ino_t ino;
+    off_t size;
+    struct timespec at;
+};
 struct srv_tls {
     pthread_mutex_t lock;
-    struct creds *now;                     /* one reference */
-    struct stamp stamp[NUM_FILES];         /* of the files that were read; main thread */
+    struct creds *now;             /* one reference */
+    struct stamp stamp[NUM_FILES]; /* of the files that were read; main thread */
 };
 
 vc_status srv_tls_read(const char *path, struct vc_buf *b, vc_err *err) {
@@ -53,16 +62,21 @@ static void wipe(struct vc_buf *b) {
     vc_buf_free(b);
 }
 
-static const char *key_path(const struct vc_server_params *p) { return p->ssl_keyfile ? p->ssl_keyfile : p->ssl_certfile; }
+static const char *key_path(const struct vc_server_params *p) {
+    return p->ssl_keyfile ? p->ssl_keyfile : p->ssl_certfile;
+}
 
 static vc_status own_certificate(struct creds *c, const struct vc_server_params *p, vc_err *err) {
     struct vc_buf cert = { 0 }, key = { 0 };
     vc_status s = srv_tls_read(p->ssl_certfile, &cert, err);
     if (s == VC_OK) s = srv_tls_read(key_path(p), &key, err);
     if (s == VC_OK) {
-        const gnutls_datum_t cert_pem = { (unsigned char *)cert.p, (unsigned)cert.n }, key_pem = { (unsigned char *)key.p, (unsigned)key.n };
+        const gnutls_datum_t cert_pem = { (unsigned char *)cert.p, (unsigned)cert.n },
+                             key_pem = { (unsigned char *)key.p, (unsigned)key.n };
         int rc = gnutls_certificate_set_x509_key_mem2(c->x509, &cert_pem, &key_pem, GNUTLS_X509_FMT_PEM, NULL, 0);
-        if (rc < 0) s = vc_fail(err, VC_E_FORMAT, "%s and %s: no certificate and key in PEM that belong together: %s", p->ssl_certfile, key_path(p), gnutls_strerror(rc));
+        if (rc < 0)
+            s = vc_fail(err, VC_E_FORMAT, "%s and %s: no certificate and key in PEM that belong together: %s",
+                        p->ssl_certfile, key_path(p), gnutls_strerror(rc));
     }
     wipe(&key);
     vc_buf_free(&cert);
@@ -75,7 +89,9 @@ static vc_status clients_authority(struct creds *c, const struct vc_server_param
     if (s == VC_OK) {
         const gnutls_datum_t pem = { (unsigned char *)ca.p, (unsigned)ca.n };
         int rc = gnutls_certificate_set_x509_trust_mem(c->x509, &pem, GNUTLS_X509_FMT_PEM);
-        if (rc <= 0) s = vc_fail(err, VC_E_FORMAT, "%s: no certificates in PEM: %s", p->ssl_ca_certs, rc < 0 ? gnutls_strerror(rc) : "none found");
+        if (rc <= 0)
+            s = vc_fail(err, VC_E_FORMAT, "%s: no certificates in PEM: %s", p->ssl_ca_certs,
+                        rc < 0 ? gnutls_strerror(rc) : "none found");
     }
     vc_buf_free(&ca);
     return s;
@@ -87,15 +103,18 @@ static vc_status read_all(const struct vc_server_params *p, struct creds **out, 
     if (!c) return vc_fail(err, VC_E_NOMEM, "out of memory");
     atomic_init(&c->refs, 1);
     c->ask = asks[VC_MIN(p->ssl_cert_reqs, 2u)];
-    vc_status s = gnutls_certificate_allocate_credentials(&c->x509) == 0 ? VC_OK : vc_fail(err, VC_E_NOMEM, "out of memory");
+    vc_status s =
+        gnutls_certificate_allocate_credentials(&c->x509) == 0 ? VC_OK : vc_fail(err, VC_E_NOMEM, "out of memory");
     if (s != VC_OK) {
         free(c);
         return s;
     }
     s = own_certificate(c, p, err);
     if (s == VC_OK && p->ssl_ca_certs) s = clients_authority(c, p, err);
-    if (s == VC_OK) *out = c;
-    else drop(c);
+    if (s == VC_OK)
+        *out = c;
+    else
+        drop(c);
     return s;
 }
 
@@ -129,8 +148,10 @@ vc_status srv_tls_open(const struct vc_server_params *p, struct srv_tls **out, v
     if (!t) return vc_fail(err, VC_E_NOMEM, "out of memory");
     pthread_mutex_init(&t->lock, NULL);
     vc_status s = srv_tls_reload(t, p, err);
-    if (s == VC_OK) *out = t;
-    else srv_tls_close(t);
+    if (s == VC_OK)
+        *out = t;
+    else
+        srv_tls_close(t);
     return s;
 }
 

@@ -8,7 +8,7 @@
 struct srv_turns {
     pthread_mutex_t lock;
     pthread_cond_t moved;
-    uint64_t next, now;                    /* the next ticket; the one whose turn it is */
+    uint64_t next, now; /* the next ticket; the one whose turn it is */
 };
 
 struct srv_turns *srv_turns_new(void) {
