@@ -282,7 +282,7 @@ static void figures(void **state) {
     double run = metric(&g_server, "vllm:request_inference_time_seconds_sum{"), prefill = metric(&g_server, "vllm:request_prefill_time_seconds_sum{"),
            decode = metric(&g_server, "vllm:request_decode_time_seconds_sum{");
     assert_true(run > 0 && prefill > 0 && decode > 0 && run - prefill - decode < 1e-6 * run && prefill + decode - run < 1e-6 * run);
-    for (int i = 0; i < 300 && metric(&g_server, "vllmc:memory_read_bandwidth_bytes_per_second{") <= 0; i++) nanosleep(&(struct timespec){ 0, 20000000 }, NULL);
+    for (int i = 0; i < 3000 && metric(&g_server, "vllmc:memory_read_bandwidth_bytes_per_second{") <= 0; i++) nanosleep(&(struct timespec){ 0, 20000000 }, NULL);
     works();
     struct answer a = get(&g_server, "/metrics");
     const char *share = strstr(a.body, "\nvllmc:memory_bandwidth_share{");
