@@ -106,7 +106,7 @@ static int to_json(struct reader *r, struct vc_buf *b) {
     struct vc_json_out w;
     struct {
         bool map, key;
-    } at[MAX_DEPTH];
+    } at[MAX_DEPTH] = { { false, false } };
     size_t depth = 0;
     vc_jo_init(&w, b, VC_JSON_COMPACT);
     for (;;) {
@@ -164,7 +164,7 @@ static int keep(struct reader *r, const char *text, size_t n, const char **out) 
 static int read_list(struct reader *r, struct value *v) {
     for (;;) {
         int rc = next(r);
-        const char *text;
+        const char *text = NULL;
         if (rc != CLI_OK || r->event.type == YAML_SEQUENCE_END_EVENT) return rc;
         if (r->event.type != YAML_SCALAR_EVENT || scalar_of(&r->event) != TEXT)
             return fail(r, "a list of texts or numbers is expected");
