@@ -246,6 +246,31 @@ def systemd_socket():
     sock.close()
 
 
+def socket_activate():
+    """systemd's own program: it listens, and becomes the server with the first connection."""
+    path = os.path.abspath("activated.sock")
+    process = subprocess.Popen(["systemd-socket-activate", "-l", path, VLLMC, "serve", MODEL, "--kv-cache-memory-bytes", "16M", "--threads", "1"],
+                               stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    RUNNING.append(process)
+    end = time.monotonic() + 30
+    while not os.path.exists(path):
+        assert time.monotonic() < end and process.poll() is None, "systemd-socket-activate does not listen"
+        time.sleep(0.05)
+    connection = UnixConnection(path)
+    while True:                                         # 503 while the model loads
+        connection.request("GET", "/ready")
+        answer = connection.getresponse()
+        answer.read()
+        if answer.status == 200:
+            break
+        assert answer.status == 503 and time.monotonic() < end
+        time.sleep(0.05)
+    assert completion(connection) == 4
+    process.send_signal(signal.SIGTERM)
+    assert process.wait(60) == 0
+    assert os.path.exists(path)                         # it is systemd's
+
+
 def main():
     if not shutil.which("openssl"):
         print("left out: transports of the server (no openssl)")
@@ -259,6 +284,11 @@ def main():
         for test in (tls, tls_reload, tls_refresh, clients_certificates, bad_tls, unix_socket, systemd_socket):
             test()
             print("ok", test.__name__, flush=True)
+        if shutil.which("systemd-socket-activate"):
+            socket_activate()
+            print("ok socket_activate")
+        else:
+            print("socket_activate: left out (no systemd-socket-activate)")
 
 
 main()
