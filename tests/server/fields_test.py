@@ -3,7 +3,7 @@
 """Every field of every request body: honoured (a meaningful value changes the answer as it should), or refused by name.
 usage: fields_test.py VLLMC MODEL.gguf. Only the standard library. Names: vllm_fields.json, and our own. The model is a small one
 with random weights; its greedy answer to the base request is compared with the answer that has the field, too."""
-import json, math, os, subprocess, sys, tempfile, urllib.error, urllib.request
+import json, math, os, socket, subprocess, sys, tempfile, time, urllib.error, urllib.request
 
 binary, model = sys.argv[1:3]
 here = os.path.dirname(os.path.abspath(__file__))
@@ -490,7 +490,7 @@ row("messages", "metadata", same({"user_id": "u"}))
 row("responses", "service_tier", both(then("default", lambda a, b: a["service_tier"] == "default"), bad("gold")))
 row("completions chat responses messages", "mm_payload", both(same("none"), bad("some")))
 row("completions chat", "length_penalty", lambda k, f: [same(1.5)(k, f), beams(k, -1.0), beams(k, 3.0)])
-row("completions chat", "use_beam_search", lambda k, f: [same(False)(k, f), beams(k, 1.0), beams(k, 1.0, ignore_eos=True), beams(k, 1.0, include_stop_str_in_output=True), ends()]
+row("completions chat", "use_beam_search", lambda k, f: [same(False)(k, f), beams(k, 1.0), beams(k, 1.0, ignore_eos=True), beams(k, 1.0, include_stop_str_in_output=True), ends(), leaves()]
     + [check_status(k, {**BASE[k], f: True, **more}, 400) for more in ({"stop": ["a"]}, {"n": 30}, {"logit_bias": {"1": 1}}, {"structured_outputs": {"choice": ["a"]}}, {"best_of": 3, "n": 2})])
 
 
@@ -516,6 +516,23 @@ def beams(kind, penalty, width=3, steps=6, **more):
     assert got == [(ids[len(prompt):], reason) for ids, _, reason in best], (got, best)
     assert out_tokens(a) == sum(len(ids) - len(prompt) for ids, _, _ in best)
     return [reason for _, _, reason in best]
+
+
+def leaves():
+    """A client that leaves ends its search: nothing stays in the engine, and the next one is served."""
+    body = json.dumps({"prompt": PROMPT, "n": 4, "max_tokens": 200, "use_beam_search": True}).encode()
+    for wait in (0, 0.02, 0.1):
+        s = socket.create_connection(("127.0.0.1", int(SERVER.url.rsplit(":", 1)[1])))
+        s.sendall(b"POST /v1/completions HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n" % len(body) + body)
+        time.sleep(wait)
+        s.close()
+    for _ in range(600):
+        with urllib.request.urlopen(SERVER.url + "/metrics") as m:
+            held = [line for line in m.read().decode().split("\n") if line.startswith(("vllm:num_requests_running", "vllm:num_requests_waiting{")) and not line.endswith(" 0.0")]
+        if not held:
+            return
+        time.sleep(0.1)
+    raise AssertionError(held)
 
 
 def ends():
