@@ -24,7 +24,8 @@ void api_publish(struct vc_model *m) {
 static vc_status step_locked(struct vc_model *m, vc_err *err) {
     double t0 = vc_now();
     pthread_mutex_lock(&m->lock);
-    m->step_began = m->progress_at = t0;
+    m->step_began = t0;
+    m->progress_at = t0;
     pthread_mutex_unlock(&m->lock);
     api_admit(m);
     vc_status s = vc_engine_step(m->engine, err);
