@@ -67,11 +67,12 @@ def pieces(text):
 
 
 def logprob_entry(i, text):
+    """Tie margin and entry of a token; only near ties are told in ulps here, so that the page shows both kinds."""
     p = (0.98, 0.52, 0.75, 0.2, 0.93, 0.06)[i % 6]
     tie = i % 6 == 1
     best = {"token": text, "logprob": math.log(p), "bytes": list(text.encode())}
     others = [{"token": t, "logprob": math.log((0.48 if tie else (1 - p) / 2) / (k + 1)), "bytes": list(t.encode())} for k, t in enumerate((" other", "\n", " more", " a"))]
-    return dict(best, top_logprobs=sorted([best] + others, key=lambda e: -e["logprob"]), **({"margin_ulps": 3} if tie else {}))
+    return 3 if tie else None, dict(best, top_logprobs=sorted([best] + others, key=lambda e: -e["logprob"]))
 
 
 class Mock(ThreadingHTTPServer):
@@ -175,9 +176,11 @@ class Handler(BaseHTTPRequestHandler):
             self.wfile.write(b"%x\r\n%s\r\n" % (len(part), part))
             self.wfile.flush()
 
-    def chunk(self, delta, logprobs=None, finish=None):
+    def chunk(self, delta, token=None, finish=None):
+        margin, entry = token or (None, None)
         self.event({"id": "chatcmpl-1", "object": "chat.completion.chunk", "created": 0, "model": "tiny-model",
-                    "choices": [{"index": 0, "delta": delta, "logprobs": logprobs, "finish_reason": finish}]})
+                    "choices": [{"index": 0, "delta": delta, "logprobs": {"content": [entry]} if entry else None, "margins": [margin] if entry else [],
+                                 "finish_reason": finish}]})
 
     def stream(self, body, thought, answer, pause):
         s, n, last = self.server, 0, time.time()
@@ -192,7 +195,7 @@ class Handler(BaseHTTPRequestHandler):
                 now = time.time()
                 (s.between if n else s.first).append(now - last)
                 last = now
-                self.chunk({field: piece}, {"content": [logprob_entry(n, piece)]} if body.get("logprobs") else None)
+                self.chunk({field: piece}, logprob_entry(n, piece) if body.get("logprobs") and body.get("return_margin") else None)
                 s.generated += 1
                 n += 1
         self.chunk({}, None, "stop")

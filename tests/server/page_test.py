@@ -434,6 +434,7 @@ def test_any_server(p):
     assert b.js("return conversation.messages.at(-1).tokens.every(t => t.top_logprobs.length === 5 && t.logprob <= 0)")
     b.js(button("Tokens") + ".click(); %s.querySelector('.tokens .token').focus()" % LAST)
     assert b.js("return document.querySelectorAll('#tip tr').length") == 5
+    assert b.js("return [...%s.querySelectorAll('.tokens .token')].every(n => / ulps$/.test(n.getAttribute('aria-label')))" % LAST)
     p.look("any-tokens")
     b.js("document.getElementById('f-max_tokens').value = 600")
     p.ask("Write a long story about the sea.", wait=False)

@@ -127,7 +127,8 @@ const conversation = {
             timing.last = performance.now();
             timing.chunks++;
         }
-        if (choice.logprobs && choice.logprobs.content) for (const t of choice.logprobs.content) m.tokens.push(t);
+        const tokens = (choice.logprobs && choice.logprobs.content) || [];
+        tokens.forEach((t, i) => m.tokens.push(Object.assign(t, { margin: (choice.margins || [])[i] })));
         if (choice.finish_reason) timing.finish = choice.finish_reason;
         this.refresh(m, false);
     },

@@ -20,10 +20,9 @@ function candidates(entry) {
 
 /* The server's tie margin in ulps where it reports one, else the difference of the best two log-probabilities. */
 function margin(entry) {
-    const ulps = [entry.margin_ulps, entry.margin].find((v) => typeof v === "number");
     const list = candidates(entry);
     const nats = list.length > 1 ? list[0].logprob - list[1].logprob : null;
-    if (ulps !== undefined) return { text: `${count(ulps)} ulps`, near: nats !== null && nats < NEAR_TIE };
+    if (typeof entry.margin === "number") return { text: `${count(entry.margin)} ulps`, near: nats !== null && nats < NEAR_TIE };
     if (nats === null) return { text: "unknown", near: false };
     return { text: `${nats.toFixed(3)} nats`, near: nats < NEAR_TIE };
 }
