@@ -65,9 +65,20 @@ class Server:
 class Client:
     """One kept connection; raw HTTP/1.1, so that the client costs little."""
     def __init__(self, server):
-        self.s, self.r, self.w = server, None, None
+        self.s, self.r, self.w, self.kept = server, None, None, False
 
     async def request(self, body, result):
+        """Again on a new connection where the server had closed a kept one meanwhile."""
+        try:
+            await self.once(body, result)
+        except (asyncio.IncompleteReadError, ConnectionError) as e:
+            if not self.kept or getattr(e, "partial", b""):
+                raise
+            self.close()
+            await self.once(body, result)
+
+    async def once(self, body, result):
+        self.kept = self.w is not None
         if not self.w:
             self.r, self.w = await asyncio.open_connection(self.s.host, self.s.port, limit=1 << 22)
         head = f"POST /v1/chat/completions HTTP/1.1\r\nHost: {self.s.host}\r\nContent-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n"

@@ -58,7 +58,8 @@ vc_status lab_load_quants(struct lab_gate *g, const char *entry, vc_err *err) {
     g->title = entry ? entry : "?";
     if (g->args->ref && strcmp(g->args->ref, "exact") != 0)
         return vc_fail(err, VC_E_INVALID, "--ref: '%s'; %s has exact", g->args->ref, g->path);
-    g->numerics = g->args->numerics ? g->args->numerics : "gguf";
+    /* As the reference ran: an f32 cache, and llama.cpp keeps the scales of activations in f16. */
+    g->numerics = g->args->numerics ? g->args->numerics : "gguf,kv=f32,quant.scale=f16";
     VC_TRY(lab_file(g, 0, "models.json", err));
     const json_t *m = json_object_get(json_object_get(g->json[0], "models"), g->title);
     const char *file = json_string_value(json_object_get(m, "file"));

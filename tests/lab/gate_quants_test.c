@@ -12,10 +12,10 @@ static void gate(const char *numerics) {
     char dir[1024], lab[] = "lab", cmd[] = "gate", how[] = "--numerics", which[] = "--model", num[64], type[16];
     snprintf(dir, sizeof dir, "%.*s", (int)(strlen(index) - strlen("/models.json")), index);
     for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
-        snprintf(num, sizeof num, "%s", numerics);
+        snprintf(num, sizeof num, "%s", numerics ? numerics : "");
         snprintf(type, sizeof type, "%s", types[i]);
-        char *argv[] = { lab, cmd, how, num, which, type, dir, NULL };
-        if (vc_lab_main(7, argv) != 0) fail_msg("%s, %s", types[i], numerics);
+        char *argv[] = { lab, cmd, which, type, dir, numerics ? how : NULL, num, NULL };
+        if (vc_lab_main(numerics ? 7 : 5, argv) != 0) fail_msg("%s, %s", types[i], numerics ? numerics : "default");
     }
 }
 
@@ -25,7 +25,7 @@ static void f32(void **state) {
 }
 static void as_llama_cpp(void **state) {
     (void)state;
-    gate("gguf,kv=f32,quant.scale=f16");
+    gate(NULL);
 }
 
 int main(void) {

@@ -204,3 +204,16 @@ double metric(const struct server *s, const char *line) {
     answer_free(&a);
     return v;
 }
+
+int server_log_count(const struct server *s, const char *text) {
+    char *log = read_text(s->err);
+    int n = 0;
+    for (const char *p = log; p && (p = strstr(p, text)); p++) n++;
+    free(log);
+    return n;
+}
+
+bool server_log_gets(const struct server *s, const char *text, int times) {
+    for (int i = 0; i < 600 && server_log_count(s, text) < times; i++) nanosleep(&(struct timespec){ 0, 50000000 }, NULL);
+    return server_log_count(s, text) >= times;
+}

@@ -13,6 +13,10 @@ void server_start(struct server *s, const char *const *argv);
 void server_start_err(struct server *s, const char *err, const char *const *argv);
 /* SIGTERM, and what it ended with: the exit code, 1000 + signal when it was killed. Prints its log when that is not 0. */
 int server_stop(struct server *s);
+/* How often its log has the text; and whether it gets it `times` times within 30 s: the log has a thread of its own, and a line may
+ * come after the answer that it is about. */
+int server_log_count(const struct server *s, const char *text);
+bool server_log_gets(const struct server *s, const char *text, int times);
 
 struct answer { long status; char *body; size_t n; char *headers; };
 /* body NULL: none. header: one more "Name: value", or NULL. */

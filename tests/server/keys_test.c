@@ -91,19 +91,6 @@ static void tokens_limit(void) {
     answer_free(&a);
 }
 
-static int times_in_log(const char *text) {
-    char *log = read_text(g_server.err);
-    int n = 0;
-    for (const char *p = log; p && (p = strstr(p, text)); p++) n++;
-    free(log);
-    return n;
-}
-/* The log is written by a thread of its own: a line may come after the answer. */
-static bool log_gets(const char *text, int times) {
-    for (int i = 0; i < 600 && times_in_log(text) < times; i++) nanosleep(&(struct timespec){ 0, 50000000 }, NULL);
-    return times_in_log(text) >= times;
-}
-
 static void limits(void **state) {
     (void)state;
     static const char *const wrong[] = { "Authorization: Bearer alice", "Authorization: Bearer alice-secret-key1", "Authorization: Bearer sha256:" BOB_DIGEST,
@@ -121,16 +108,16 @@ static void limits(void **state) {
         header_is(&a, "x-ratelimit-limit-requests", "");
         answer_free(&a);
     }
-    assert_true(log_gets(", key alice", 1));
-    assert_true(log_gets(", key bob", 1));
-    assert_int_equal(times_in_log("secret"), 0);
+    assert_true(server_log_gets(&g_server, ", key alice", 1));
+    assert_true(server_log_gets(&g_server, ", key bob", 1));
+    assert_int_equal(server_log_count(&g_server, "secret"), 0);
     stop();
 }
 
 /* Sends SIGHUP and waits for this in the log; `times`: how often it must be there. */
 static void reload(const char *says, int times) {
     kill(g_server.pid, SIGHUP);
-    if (!log_gets(says, times)) fail_msg("the log does not say %d times: %s", times, says);
+    if (!server_log_gets(&g_server, says, times)) fail_msg("the log does not say %d times: %s", times, says);
 }
 
 static void reloads(void **state) {
@@ -155,7 +142,7 @@ static void reloads(void **state) {
     answer_free(&a);
     write_text(g_file, "alice alice-other-key 2\ndora dora-key x\n");
     reload("reload: the keys stay as they were", 1);
-    assert_true(log_gets("line 2: a limit is a whole number per minute", 1));
+    assert_true(server_log_gets(&g_server, "line 2: a limit is a whole number per minute", 1));
     status_is("/v1/models", "X-Api-Key: dora-key", 200);
     unlink(g_file);
     reload("reload: the keys stay as they were", 2);
@@ -169,7 +156,7 @@ static void reloads(void **state) {
     assert_non_null(strstr(text, "data: [DONE]"));
     free(text);
     close(fd);
-    assert_int_equal(times_in_log("alice-other-key") + times_in_log("dora-key") + times_in_log("secret"), 0);
+    assert_int_equal(server_log_count(&g_server, "alice-other-key") + server_log_count(&g_server, "dora-key") + server_log_count(&g_server, "secret"), 0);
     stop();
 }
 
@@ -190,7 +177,7 @@ static void options(void **state) {
     SERVER_START(&g_server, vc_golden("models/llama"), "--config", config, "--kv-cache-memory-bytes", "16M");
     origin_is_allowed("http://one.example", true);
     origin_is_allowed("http://two.example", false);
-    assert_true(log_gets("GET /health", 1));
+    assert_true(server_log_gets(&g_server, "GET /health", 1));
     write_text(config, "allowed-origins: [http://two.example, http://three.example]\nthreads: 1\nlog-level: warning\n");
     kill(g_server.pid, SIGHUP);
     for (int i = 0; i < 600; i++) {                        /* its line is below the new level */
@@ -204,7 +191,7 @@ static void options(void **state) {
     origin_is_allowed("http://one.example", false);
     write_text(config, "allowed-origins: [http://one.example]\nthreads: 1\nlog-lvl: x\n");
     reload("reload: the options stay as they were", 1);
-    assert_true(log_gets("log-lvl", 1));
+    assert_true(server_log_gets(&g_server, "log-lvl", 1));
     origin_is_allowed("http://two.example", true);
     write_text(config, "allowed-origins: [http://one.example]\nlog-level: info\n");
     reload("reloaded: options", 1);

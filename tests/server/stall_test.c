@@ -97,6 +97,7 @@ static void stopped_engine(void **state) {
     free(text);
     close(fd);
     wait_for_health(200);
+    assert_true(server_log_gets(&g_server, "makes progress again", 1));
     char *log = read_text(g_server.err);
     const char *first = strstr(log, "has made no progress for");
     assert_non_null(first);
