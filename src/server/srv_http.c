@@ -390,6 +390,11 @@ static unsigned connection_limit(uint32_t wanted) {
     return wanted && wanted < most ? wanted : most;
 }
 
+/* A connection's pool holds the head and a little of libmicrohttpd's own. Above 32 KiB the library maps pools instead of taking them
+ * from the heap, and their pages go back with the connection: thousands of idle ones hold what they have touched, not what
+ * their predecessors had. */
+enum { POOL_EXTRA = 4096 };
+
 /* libmicrohttpd wants credentials of its own, too. It has parsed them when it has started. */
 static vc_status start_daemon(struct srv *s, unsigned flags, uint32_t max_connections, struct MHD_OptionItem *more, vc_err *err) {
     s->daemon = MHD_start_daemon(flags, 0, NULL, NULL, handle, s,
@@ -399,7 +404,7 @@ static vc_status start_daemon(struct srv *s, unsigned flags, uint32_t max_connec
                                  MHD_OPTION_NOTIFY_CONNECTION, connection_changed, s,
                                  MHD_OPTION_PER_IP_CONNECTION_LIMIT, (unsigned)s->p.max_connections_per_address,
                                  MHD_OPTION_CONNECTION_LIMIT, connection_limit(max_connections),
-                                 MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)s->p.max_head_bytes,
+                                 MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)s->p.max_head_bytes + POOL_EXTRA,
                                  MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)s->p.idle_timeout,
                                  MHD_OPTION_ARRAY, more, MHD_OPTION_END);
     return s->daemon ? VC_OK : vc_fail(err, VC_E_IO, "the HTTP server did not start");
