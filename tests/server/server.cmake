@@ -16,7 +16,9 @@ endforeach()
 
 # Real clients, where their packages are installed.
 find_program(VLLMC_PYTHON3 python3)
-if(VLLMC_PYTHON3)
+if(NOT VLLMC_PYTHON3)
+  message(STATUS "left out: clients, fields, OpenAPI file and transports of the server (no python3)")
+else()
   add_test(NAME server_clients COMMAND ${VLLMC_PYTHON3} ${CMAKE_CURRENT_SOURCE_DIR}/openai_test.py $<TARGET_FILE:vllmc> SmolLM2-135M-Instruct.Q4_1.gguf)
   set_tests_properties(server_clients PROPERTIES TIMEOUT 600 LABELS clients SKIP_REGULAR_EXPRESSION "^left out: ")
   # LangChain, LiteLLM, vllm bench serve, guidellm, lm-eval: minutes long. Run with the Python that has them: -DVLLMC_PYTHON3=….
@@ -38,7 +40,9 @@ endif()
 
 # Hostile load: a short form for every run (sanitizers too), the long one for check-long.
 find_path(VLLMC_FAULT_MODEL config.json PATHS ${VLLMC_GOLDENS}/models/llama ${CMAKE_SOURCE_DIR}/tests/goldens/models/llama NO_DEFAULT_PATH)
-if(VLLMC_PYTHON3 AND VLLMC_FAULT_MODEL)
+if(NOT VLLMC_PYTHON3 OR NOT VLLMC_FAULT_MODEL)
+  message(STATUS "left out: hostile load on the server (no python3)")
+else()
   set(FAULT_LOAD ${VLLMC_PYTHON3} ${CMAKE_CURRENT_SOURCE_DIR}/fault_load.py $<TARGET_FILE:vllmc> ${VLLMC_FAULT_MODEL})
   if(VLLMC_SANITIZE)
     list(APPEND FAULT_LOAD --no-rss)
