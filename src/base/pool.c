@@ -98,8 +98,8 @@ static void await_run(struct vc_pool *p, uint32_t seen) {
 
 static void *work(void *arg) {
     struct worker *w = arg;
-    vc_thread_name("vllmc-worker");
     struct vc_pool *p = w->pool;
+    vc_thread_name("vllmc-worker");
     vc_fp_flush();
     for (uint32_t seen = 0;;) {
         await_run(p, seen);

@@ -48,7 +48,7 @@ bool vc_pool_wants(const struct vc_engine *e, const struct vc_sched_item *it, ui
     return last || e->net->pooler.type == VC_POOL_MEAN || (e->net->pooler.type == VC_POOL_CLS && pos == 0);
 }
 
-/* x * (1 / max(|x|, 1e-12)), as torch's normalize but in f64 until the end. */
+/* x / max(|x|, 1e-12), as torch's normalize but in f64 until the end. */
 static void to_unit_length(float *x, uint32_t n) {
     double sum = 0;
     for (uint32_t i = 0; i < n; i++) sum += (double)x[i] * (double)x[i];

@@ -11,18 +11,21 @@
 
 static const char *model_path(void) { return vc_golden("gguf-quants/models/tiny-Q4_0.gguf"); }
 
-static vc_model *open_model(uint32_t seqs) {
+/* tokenizer: another than the model's, or NULL. */
+static vc_model *open_with(uint32_t seqs, const char *tokenizer) {
     vc_model_params p;
     vc_err err = VC_ERR_INIT;
     vc_model *m = NULL;
     vc_model_params_init(&p);
     p.path = model_path();
+    p.tokenizer = tokenizer;
     p.max_num_seqs = seqs;
     p.max_model_len = 256;
     p.threads = 2;
     if (vc_model_open(&m, &p, &err) != VC_OK) fail_msg("%s", err.text);
     return m;
 }
+static vc_model *open_model(uint32_t seqs) { return open_with(seqs, NULL); }
 
 struct result { char text[4096]; int32_t ids[256]; uint32_t n; char reason[16]; char stop[64]; uint64_t seed; float logprob[256]; uint32_t outputs; };
 
@@ -400,16 +403,7 @@ static void template_for_tools(void **state) {
             write_file(folder, "chat_template.jinja", "plain");
             write_file(more, "tool_use.jinja", "tools");
         }
-        vc_model_params p;
-        vc_err err = VC_ERR_INIT;
-        vc_model *m = NULL;
-        vc_model_params_init(&p);
-        p.path = model_path();
-        p.tokenizer = folder;
-        p.max_num_seqs = 1;
-        p.max_model_len = 64;
-        p.threads = 1;
-        if (vc_model_open(&m, &p, &err) != VC_OK) fail_msg("%s", err.text);
+        vc_model *m = open_with(1, folder);
         char *plain = rendered(m, NULL), *empty = rendered(m, "[]"), *tools = rendered(m, "[{\"type\":\"function\",\"function\":{\"name\":\"f\"}}]");
         assert_string_equal(plain, "plain");
         assert_string_equal(empty, "plain");
