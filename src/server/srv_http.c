@@ -19,7 +19,7 @@ enum {
     DISCARD_LIMIT = 1 << 20,       /* bytes of a refused body that are read, so that the client sees the answer */
     STREAM_BLOCK = 8 << 10,
     FEW_CONNECTIONS = 1000,        /* fewer than these are worth a warning */
-    SPARE_FILES = 64               /* files that are not connections */
+    SPARE_FILES = 128              /* files that are not connections: models, logs, devices */
 };
 
 /* A stream's next bytes. Nothing there: the connection sleeps until srv_wake_locked. */
@@ -380,8 +380,7 @@ static unsigned connection_limit(uint32_t wanted) {
             r.rlim_cur = r.rlim_max;
             if (setrlimit(RLIMIT_NOFILE, &r) != 0) getrlimit(RLIMIT_NOFILE, &r);
         }
-        /* A connection that waits for an answer has a second descriptor, for the watcher. */
-        uint64_t room = r.rlim_cur > 2 * SPARE_FILES ? (r.rlim_cur - SPARE_FILES) / 2 : SPARE_FILES / 2;
+        uint64_t room = r.rlim_cur > 2 * SPARE_FILES ? r.rlim_cur - SPARE_FILES : r.rlim_cur / 2;
         if (room < most) most = (unsigned)room;
     }
     if (!wanted && most < 16384)

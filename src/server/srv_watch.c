@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
- * srv_watch.c: clients that leave. A suspended connection is not polled by libmicrohttpd, so a copy of its socket is
- * watched here for a hang-up. A slot carries a generation: an event that was already on its way when the call ended
+ * srv_watch.c: clients that leave. A suspended connection is not polled by libmicrohttpd, so its socket is watched here
+ * for a hang-up. Sockets come and go on the HTTP thread alone: added when a call leaves it, taken out when libmicrohttpd
+ * tells that the call has ended, which it does before it closes the socket. So none is watched that is closed, and its
+ * number is not yet another one's. A slot carries a generation: an event that was already on its way when the call ended
  * finds another one and does nothing. */
 #include <errno.h>
 #include <stdlib.h>
@@ -103,22 +105,18 @@ static uint32_t take_slot(struct srv_watch *w) {
 
 void srv_watch_add(struct srv_call *c, int fd) {
     struct srv_watch *w = c->srv->watcher;
-    int copy = dup(fd);
-    if (copy < 0) return;
     pthread_mutex_lock(&w->lock);
     uint32_t i = take_slot(w);
-    bool ok = i != UINT32_MAX;
-    if (ok) {
+    if (i != UINT32_MAX) {
         struct slot *t = &w->slots[i];
         t->call = c;
         t->generation++;
-        t->fd = copy;
+        t->fd = fd;
         c->watch = i;
         struct epoll_event ev = { .events = EPOLLRDHUP | EPOLLHUP | EPOLLERR | EPOLLONESHOT, .data.u64 = (uint64_t)t->generation << 32 | i };
-        epoll_ctl(w->epoll, EPOLL_CTL_ADD, copy, &ev);
+        epoll_ctl(w->epoll, EPOLL_CTL_ADD, fd, &ev);
     }
     pthread_mutex_unlock(&w->lock);
-    if (!ok) close(copy);
 }
 
 void srv_watch_remove(struct srv_call *c) {
@@ -127,7 +125,6 @@ void srv_watch_remove(struct srv_call *c) {
     pthread_mutex_lock(&w->lock);
     struct slot *t = &w->slots[c->watch];
     epoll_ctl(w->epoll, EPOLL_CTL_DEL, t->fd, NULL);
-    close(t->fd);
     t->fd = -1;
     t->call = NULL;
     t->next_free = w->free;
@@ -141,8 +138,6 @@ void srv_watch_stop(struct srv *s) {
     if (!w) return;
     uint64_t one = 1;
     if (w->thread && write(w->quit, &one, sizeof one) == sizeof one) pthread_join(w->thread, NULL);
-    for (uint32_t i = 0; i < w->n; i++)
-        if (w->slots[i].fd >= 0) close(w->slots[i].fd);
     if (w->epoll >= 0) close(w->epoll);
     if (w->quit >= 0) close(w->quit);
     pthread_mutex_destroy(&w->lock);

@@ -100,7 +100,7 @@ def answer(server, request):
 class Load:
     def __init__(self, server, connections, known):
         self.server, self.connections, self.known = server, connections, known
-        self.stop, self.count = threading.Event(), {}
+        self.stop, self.count, self.peak = threading.Event(), {}, 0
         self.threads = []
 
     def did(self, what, n=1):
@@ -277,9 +277,11 @@ class Load:
 
     def watch(self, rng):
         for path in ("/health", "/ready", "/metrics", "/v1/models", "/debug/blocks"):
-            status, _ = self.server.ask("GET", path)
+            status, data = self.server.ask("GET", path)
             if status != 200:
                 fault(f"{path}: status {status} under load")
+            elif path == "/debug/blocks":
+                self.peak = max(self.peak, json.loads(data)["connections"])
         self.did("looks at health and metrics")
         self.stop.wait(0.3)
 
@@ -378,7 +380,7 @@ def main():
     seconds = o.minutes * 60 if o.minutes else o.seconds
     files = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
     resource.setrlimit(resource.RLIMIT_NOFILE, (files, files))
-    most = max(100, min(o.connections, (files - 500) // 2 - 100))
+    most = max(100, min(o.connections, files - 1000))
     if most < o.connections:
         print(f"{most} connections: the limit of open files is {files}")
     server = Server(o.program, o.model, "--threads", "1", "--max-num-seqs", "16", "--kv-cache-memory-bytes", "600k", "--max-body-bytes", "1M", "--max-num-queued-reqs", "200",
@@ -402,6 +404,9 @@ def main():
     after = settle(server, "after the load")
     print(f"memory: {server.rss():.1f} MiB when all is given back")
     print("load:", ", ".join(f"{n} {what}" for what, n in sorted(load.count.items())))
+    print(f"connections: {load.peak} at once")
+    if seconds >= 60 and not o.only and load.peak < 0.9 * most:
+        fault(f"of {most} connections {load.peak} were held at once")
     m = after["models"][0]
     print(f"held: {after['connections']} connection, {m['free_blocks']} of {m['blocks']} blocks free; {m['preemptions'] - before['models'][0]['preemptions']} preemptions")
     if not o.only and m["preemptions"] == before["models"][0]["preemptions"]:
