@@ -5,7 +5,10 @@ usage: fields_test.py VLLMC MODEL.gguf. Only the standard library. Names: vllm_f
 with random weights; its greedy answer to the base request is compared with the answer that has the field, too."""
 import json, math, os, socket, subprocess, sys, tempfile, time, urllib.error, urllib.request
 
+import long_context
+
 binary, model = sys.argv[1:3]
+scratch = tempfile.TemporaryDirectory()
 here = os.path.dirname(os.path.abspath(__file__))
 OURS = {"completions": ["return_margin", "best_of"], "chat": ["return_margin", "best_of"]}
 TEMPLATE = ("{% for m in messages %}[{{ m.role }}]{{ m.content }}{% endfor %}{% if tools %} tools:{% for t in tools %}{{ t.function.name }}{% endfor %}{% endif %}"
@@ -17,9 +20,9 @@ failed, done = [], 0
 
 
 class Server:
-    def __init__(self, *more):
+    def __init__(self, *more, path=model):
         self.log = tempfile.TemporaryFile("w+")
-        args = [binary, "serve", model, "--port", "0", "--served-model-name", "m", "--served-model-name", "other", "--chat-template", TEMPLATE, "--kv-cache-memory-bytes", "16M",
+        args = [binary, "serve", path, "--port", "0", "--served-model-name", "m", "--served-model-name", "other", "--chat-template", TEMPLATE, "--kv-cache-memory-bytes", "16M",
                 "--threads", "1", "--log-level", "debug", "--trust-request-chat-template", "--enable-prompt-tokens-details", *more]
         self.p = subprocess.Popen(args, stdout=subprocess.PIPE, stderr=self.log, text=True)
         line = self.p.stdout.readline()
@@ -47,7 +50,7 @@ class Server:
 
 
 SERVER = Server("--tool-call-parser", "hermes", "--enable-auto-tool-choice")
-THINKS = Server("--reasoning-parser", "qwen3")          # reads <think>…</think>
+THINKS = Server("--reasoning-parser", "qwen3", path=long_context.copy(model, scratch.name, 4096))        # reads <think>…</think>
 PATHS = {"completions": "/v1/completions", "chat": "/v1/chat/completions", "responses": "/v1/responses", "messages": "/v1/messages",
          "count_tokens": "/v1/messages/count_tokens", "tokenize": "/tokenize", "tokenize_chat": "/tokenize", "detokenize": "/detokenize"}
 PROMPT, USER = "The capital of France is a large town on the river Seine, and", [{"role": "user", "content": "Name three large towns on a river."}]
@@ -442,7 +445,28 @@ row("responses", "parallel_tool_calls", then(False, lambda a, b: [i["type"] for 
 row("responses", "max_tool_calls", both(then(3, lambda a, b: a["max_tool_calls"] == 3), bad(0)))
 row("chat", "reasoning_effort", both(then("high", longer), bad("huge")))
 row("responses", "reasoning", then({"effort": "high"}, longer))
-row("messages count_tokens", "thinking", then({"type": "enabled", "budget_tokens": 1024}, longer))
+row("messages count_tokens", "thinking", both(then({"type": "disabled"}, longer), then({"type": "adaptive"}, longer), bad({"type": "enabled"}), bad({"type": "long"}), bad({}),
+                                              bad({"type": "enabled", "budget_tokens": 1023}), lambda k, f: thinking(k, f)))
+
+
+def thinking(kind, field):
+    """Anthropic's budget is the thinking_token_budget of chat: the same prompt gives the same reasoning of 1,024 tokens, and the same text behind it."""
+    enabled = {field: {"type": "enabled", "budget_tokens": 1024}}
+    if kind == "count_tokens":
+        return then(enabled[field], longer)(kind, field)
+    for more, server in (({"max_tokens": 1040}, SERVER), ({"max_tokens": 1024}, THINKS)):      # without a parser, and not less than max_tokens
+        status, a = send(kind, {**BASE[kind], **more, **enabled}, server)
+        assert status == 400 and "thinking" in a["error"]["message"] and "budget" in a["error"]["message"], (status, a)
+    opened = {"max_tokens": 1040, "temperature": 0, "chat_template_kwargs": {"extra": "<think>"}}
+    a = ok(kind, {**BASE[kind], **opened, **enabled}, THINKS)
+    assert [b["type"] for b in a["content"]] == ["thinking", "text"] and out_tokens(a) == 1040, a
+    opened["chat_template_kwargs"]["enable_thinking"] = True
+    b = ok("chat", {**BASE["chat"], **opened, "thinking_token_budget": 1024, "return_token_ids": True}, THINKS)["choices"][0]
+    closing = SERVER.ask("/tokenize", {"prompt": "</think>", "add_special_tokens": False})[1]["tokens"]
+    assert b["token_ids"][1024:1024 + len(closing)] == closing
+    assert a["content"][0]["thinking"] == b["message"]["reasoning"] and a["content"][1]["text"] == b["message"]["content"]
+
+
 row("chat", "include_reasoning", lambda k, f: thoughts(k, f, lambda a: a["choices"][0]["message"]["reasoning"]))
 row("responses", "include_reasoning", lambda k, f: thoughts(k, f, lambda a: [i for i in a["output"] if i["type"] == "reasoning"]))
 

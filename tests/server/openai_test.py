@@ -1,8 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The openai and anthropic packages against the program. usage: openai_test.py VLLMC MODEL.gguf
+"""The openai and anthropic packages against the program. usage: openai_test.py VLLMC MODEL.gguf SMALL.gguf
+SMALL: with random weights, for long answers.
 Prints "left out: ..." where a package or the model is absent."""
-import asyncio, json, os, subprocess, sys, time
+import asyncio, json, os, subprocess, sys, tempfile, time
+
+import long_context
 
 try:
     import openai
@@ -183,10 +186,37 @@ def anthropic_tool():
     assert m.content[-1].type == "tool_use" and set(m.content[-1].input) == {"city"} and m.stop_reason == "tool_use", m
 
 
+def anthropic_thinking():
+    """A budget ends the reasoning of a model that never ends it by itself."""
+    template = "{{ messages[0].content }}<think>\n{% if not enable_thinking %}\n</think>\n\n{% endif %}"
+    with tempfile.TemporaryDirectory() as d:
+        p = subprocess.Popen([binary, "serve", long_context.copy(sys.argv[3], d, 4096), "--port", "0", "--served-model-name", "m", "--kv-cache-memory-bytes", "16M", "--threads", "1",
+                              "--chat-template", template, "--reasoning-parser", "qwen3"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+        try:
+            c = anthropic.Anthropic(base_url=p.stdout.readline().split()[-1], api_key="none", max_retries=0)
+            ask = {"model": "m", "max_tokens": 1040, "messages": [{"role": "user", "content": "Hello"}], "extra_body": {"temperature": 0}}
+            m = c.messages.create(**ask, thinking={"type": "enabled", "budget_tokens": 1024})
+            assert [b.type for b in m.content] == ["thinking", "text"] and m.content[1].text and m.usage.output_tokens == 1040, m
+            with c.messages.stream(**ask, thinking={"type": "enabled", "budget_tokens": 1024}) as s:
+                assert [b.model_dump() for b in s.get_final_message().content] == [b.model_dump() for b in m.content]
+            m = c.messages.create(**ask, thinking={"type": "adaptive"})
+            assert [b.type for b in m.content][:1] == ["thinking"], m
+            m = c.messages.create(**ask, thinking={"type": "disabled"})
+            assert [b.type for b in m.content] == ["text"], m
+            try:
+                c.messages.create(**ask, thinking={"type": "enabled", "budget_tokens": 1000})
+                raise AssertionError("served")
+            except anthropic.BadRequestError as e:
+                assert "budget_tokens" in str(e), e
+        finally:
+            p.terminate()
+            p.wait(60)
+
+
 cases = [models_list, wrong_key, completion, completion_stream, chat, chat_stream, stream_helper, chat_async, tools_required, tools_named_stream, parse, not_found,
          bad_request, responses, responses_stream]
 if anthropic:
-    cases += [anthropic_message, anthropic_stream, anthropic_tool]
+    cases += [anthropic_message, anthropic_stream, anthropic_tool, anthropic_thinking]
 else:
     print("left out: the anthropic client (no such package)")
 begun = time.time()

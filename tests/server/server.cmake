@@ -19,7 +19,8 @@ find_program(VLLMC_PYTHON3 python3)
 if(NOT VLLMC_PYTHON3)
   message(STATUS "left out: clients, fields, OpenAPI file and transports of the server (no python3)")
 else()
-  add_test(NAME server_clients COMMAND ${VLLMC_PYTHON3} ${CMAKE_CURRENT_SOURCE_DIR}/openai_test.py $<TARGET_FILE:vllmc> SmolLM2-135M-Instruct.Q4_1.gguf)
+  add_test(NAME server_clients COMMAND ${VLLMC_PYTHON3} ${CMAKE_CURRENT_SOURCE_DIR}/openai_test.py $<TARGET_FILE:vllmc> SmolLM2-135M-Instruct.Q4_1.gguf
+                                       ${CMAKE_SOURCE_DIR}/tests/goldens/gguf-quants/models/tiny-Q4_0.gguf)
   set_tests_properties(server_clients PROPERTIES TIMEOUT 600 LABELS clients SKIP_REGULAR_EXPRESSION "^left out: ")
   # LangChain, LiteLLM, vllm bench serve, guidellm, lm-eval: minutes long. Run with the Python that has them: -DVLLMC_PYTHON3=….
   add_test(NAME server_tools COMMAND ${VLLMC_PYTHON3} ${CMAKE_CURRENT_SOURCE_DIR}/tools_test.py $<TARGET_FILE:vllmc> SmolLM2-135M-Instruct.Q4_1.gguf ${VLLMC_GOLDENS})
