@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
- * batch.h: the parts of vllmc batch: lines of requests, bodies, results, the file of results. The main thread owns all
- * of it; the engine steps on the library's thread. */
+ * batch.h: the parts of vllmc batch: lines of requests, results, the file of results. The main thread owns all of it; the
+ * requests themselves are the server's (server/srv_local.h). */
 #ifndef VC_CLI_BATCH_H
 #define VC_CLI_BATCH_H
 
-#include "cli/answer.h"
 #include "cli/cli.h"
 #include "io/json.h"
 #include "io/names.h"
+#include "server/srv_local.h"
 
 /* ---- the requests: batch_line.c ---- */
 struct cli_batch_line { const char *text; size_t n, number; const char *custom_id; };   /* id NULL: the line is not a request */
@@ -20,36 +20,22 @@ struct cli_batch_input {
 vc_status cli_batch_read(struct cli_batch_input *in, const char *path, vc_err *err);
 void cli_batch_input_free(struct cli_batch_input *in);
 
-/* ---- one request in work ---- */
-struct cli_batch_job;
-struct cli_batch_part { struct cli_batch_job *job; const int32_t *ids; size_t n; struct cli_answer *answers; uint64_t id; bool finished; };
-struct cli_batch_job {
-    struct cli_batch_job *next, *prev;          /* the list of those in the engine */
-    size_t line;
-    const char *custom_id;                      /* NULL: bad line */
-    bool chat, return_token_ids, add_special;
-    vc_sampling_params sampling;
-    int32_t priority;
-    const char *cache_salt, *model;
-    struct cli_batch_part *part; size_t num_parts, open_parts;      /* one per prompt, n answers each */
-    struct vc_arena arena;                      /* everything above but what the answers hold */
-    json_t *root;                               /* strings borrow from it */
-    vc_err error;                               /* status != 0: the result is this error */
-    char param[64];                             /* field at fault, "" none */
+/* What a line asks for. */
+struct cli_batch_request {
+    json_t *root;                               /* owned; url borrows from it */
+    const char *url;
+    json_t *body;                               /* owned, by nobody else */
+    const char *param;                          /* static: the member at fault; NULL: none */
 };
-/* Parses a line into *job. An error is left in job->error (the job then has no parts). Only memory can fail. */
-vc_status cli_batch_parse(struct cli_batch_job *job, const vc_model *m, const struct cli_batch_line *line, vc_err *err);
-void cli_batch_job_free(struct cli_batch_job *job);
+/* Leaves r to json_decref, whatever it returns. */
+vc_status cli_batch_parse(struct cli_batch_request *r, const struct cli_batch_line *line, vc_err *err);
 
-/* batch_body.c: sampling fields and refusals of the body; prompt and messages are batch_line.c's. */
-vc_status cli_batch_body(struct cli_batch_job *job, const vc_model *m, const json_t *body, vc_err *err);
-/* Fails with job->param = the field's name. */
-vc_status cli_batch_refuse(struct cli_batch_job *job, const char *field, vc_err *err, const char *fmt, ...) VC_PRINTF(4, 5);
+/* ---- results: batch_result.c. A line without its newline ---- */
+void cli_batch_result(struct vc_buf *b, const struct cli_batch_line *line, const struct srv_local_answer *a);
+/* The answer to a line that is no request, or whose answer is no JSON. */
+void cli_batch_refusal(struct srv_local_answer *a, const char *param, const char *text);
 
-/* batch_choice.c: the result line, without newline. */
-void cli_batch_result(const struct cli_batch_job *job, const vc_model *m, struct vc_buf *b);
-
-/* ---- the results: batch_store.c ---- */
+/* ---- the file of results: batch_store.c ---- */
 struct cli_store {
     int fd;
     const char *path;

@@ -30,6 +30,7 @@ enum {
 #undef CLI_COMMAND
     CLI_IN_LOADS = CLI_IN_RUN | CLI_IN_CHAT | CLI_IN_SERVE | CLI_IN_BATCH | CLI_IN_EMBED | CLI_IN_BENCH | CLI_IN_INFO,   /* commands that load a model */
     CLI_IN_SAMPLES = CLI_IN_RUN | CLI_IN_CHAT,
+    CLI_IN_ANSWERS = CLI_IN_SERVE | CLI_IN_BATCH,                         /* by the routes of the server */
     CLI_IN_ALL = (1 << CLI_NUM_COMMANDS) - 1
 };
 

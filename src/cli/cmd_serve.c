@@ -4,14 +4,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/status.h"
+#include "cli/load.h"
 #include "cli/serve_models.h"
 #include "cli/term.h"
-
-static void progress(double fraction, const char *what, void *arg) {
-    (void)arg;
-    cli_bar(fraction, what ? what : "loading", NULL);
-}
 
 static void ready(const char *url, void *arg) {
     (void)arg;
@@ -42,8 +39,11 @@ int cli_serve(struct cli_opts *o) {
     vc_err err = VC_ERR_INIT;
     int rc = cli_serve_options(o, &p);
     if (rc != CLI_OK) return rc;
-    o->model.progress = o->progress_bar ? progress : NULL;
+    double begun = vc_now();
+    o->model.progress = o->progress_bar ? cli_show_loading : NULL;
+    o->model.progress_arg = &begun;
     rc = cli_serve_models(o, &p);
+    o->model.progress_arg = NULL;
     if (rc != CLI_OK) return rc;
     struct again *again = calloc(1, sizeof *again);        /* large */
     if (!again) return cli_fail("out of memory");

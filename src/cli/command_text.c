@@ -15,10 +15,11 @@ static const char *const about[CLI_NUM_COMMANDS] = {
                   "/health and /ready are open to everyone; with --api-key everything else asks for a key. SIGTERM and Ctrl-C end it: "
                   "no new requests are taken, answers go on for --shutdown-timeout seconds.",
     [CLI_BATCH] =
-        "Each request is {\"custom_id\", \"method\": \"POST\", \"url\": \"/v1/chat/completions\" or \"/v1/completions\", \"body\"}; "
-        "each result is {\"id\", \"custom_id\", \"response\": {\"status_code\", \"request_id\", \"body\"}, \"error\"}, in the order in "
-        "which requests finish. A result is written whole and synced to disk, so that after a crash the same command goes on where it was. "
-        "A request that cannot be honoured gets a result with status code 400 and the number of its line.",
+        "Each request is {\"custom_id\", \"method\": \"POST\", \"url\", \"body\"}, where url is any path of the server that takes a body: "
+        "/v1/chat/completions, /v1/completions, /v1/responses, /v1/embeddings, /score …; each result is {\"id\", \"custom_id\", \"response\": "
+        "{\"status_code\", \"request_id\", \"body\"}, \"error\"}, in the order in which requests finish. Status and body are those that the "
+        "server gives, errors included; streams are refused. A result is written whole and synced to disk, so that after a crash the same "
+        "command goes on where it was. A request may name any model unless --served-model-name says which names there are.",
     [CLI_INSPECT] =
         "Works on any GGUF file (split files: the first part), safetensors file or model folder, also of architectures that this "
         "program cannot run.",

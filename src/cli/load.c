@@ -8,7 +8,7 @@
 #include "base/clock.h"
 #include "cli/term.h"
 
-static void progress(double fraction, const char *what, void *arg) {
+void cli_show_loading(double fraction, const char *what, void *arg) {
     const double *begun = arg;
     if (vc_now() - *begun > 0.3) cli_bar(fraction, what ? what : "loading", NULL);
 }
@@ -33,7 +33,7 @@ int cli_load(struct cli_opts *o, uint32_t default_seqs, vc_model **m, double *se
     if (default_seqs && !o->given[CLI_OPT_MAX_NUM_SEQS]) p.max_num_seqs = default_seqs;
     p.priority = o->scheduling && !strcmp(o->scheduling, "priority");
     double begun = vc_now();
-    p.progress = o->progress_bar ? progress : NULL;
+    p.progress = o->progress_bar ? cli_show_loading : NULL;
     p.progress_arg = &begun;
     vc_err err = VC_ERR_INIT;
     vc_status s = vc_model_open(m, &p, &err);
@@ -56,26 +56,6 @@ static void copy_given(const struct cli_opts *o, vc_sampling_params *p) {
     }
 }
 
-vc_status cli_sampling(struct cli_opts *o, const vc_model *m, vc_sampling_params *p, vc_err *err) {
-    vc_sampling_params_init(p);
-    vc_sampling_from_model(m, p);
-    copy_given(o, p);
-    if (o->given[CLI_OPT_SEED]) {
-        p->seed = o->model.seed;
-        p->has_seed = 1;
-    }
-    p->stop = o->stop.v;
-    p->num_stop = o->stop.n;
-    p->stop_token_ids = o->stop_token_ids.v;
-    p->num_stop_token_ids = o->stop_token_ids.n;
-    p->allowed_token_ids = o->allowed_token_ids.v;
-    p->num_allowed_token_ids = o->allowed_token_ids.n;
-    p->logit_bias = o->logit_bias.v;
-    p->num_logit_bias = o->logit_bias.n;
-    if (!cli_has_tokenizer(m)) p->detokenize = 0;
-    return o->bad_words.n ? cli_bad_words(m, &o->arena, o->bad_words.v, o->bad_words.n, p, err) : VC_OK;
-}
-
 static vc_status word_ids(const vc_model *m, struct vc_arena *a, const char *before, const char *word, vc_token_list *l, vc_err *err) {
     struct vc_buf text = { 0 };
     int32_t *ids = NULL, *kept = NULL;
@@ -93,7 +73,9 @@ static vc_status word_ids(const vc_model *m, struct vc_arena *a, const char *bef
     return s;
 }
 
-vc_status cli_bad_words(const vc_model *m, struct vc_arena *a, const char *const *words, size_t n, vc_sampling_params *p, vc_err *err) {
+/* bad_words as vLLM tokenizes them: each word alone, and after a blank where that begins with another id. The result
+ * lives in the arena. */
+static vc_status bad_words(const vc_model *m, struct vc_arena *a, const char *const *words, size_t n, vc_sampling_params *p, vc_err *err) {
     vc_token_list *list = VC_NEW_ARRAY(a, vc_token_list, 2 * n);
     size_t k = 0;
     if (!list) return vc_fail(err, VC_E_NOMEM, "out of memory");
@@ -108,6 +90,26 @@ vc_status cli_bad_words(const vc_model *m, struct vc_arena *a, const char *const
     p->bad_words = list;
     p->num_bad_words = k;
     return VC_OK;
+}
+
+vc_status cli_sampling(struct cli_opts *o, const vc_model *m, vc_sampling_params *p, vc_err *err) {
+    vc_sampling_params_init(p);
+    vc_sampling_from_model(m, p);
+    copy_given(o, p);
+    if (o->given[CLI_OPT_SEED]) {
+        p->seed = o->model.seed;
+        p->has_seed = 1;
+    }
+    p->stop = o->stop.v;
+    p->num_stop = o->stop.n;
+    p->stop_token_ids = o->stop_token_ids.v;
+    p->num_stop_token_ids = o->stop_token_ids.n;
+    p->allowed_token_ids = o->allowed_token_ids.v;
+    p->num_allowed_token_ids = o->allowed_token_ids.n;
+    p->logit_bias = o->logit_bias.v;
+    p->num_logit_bias = o->logit_bias.n;
+    if (!cli_has_tokenizer(m)) p->detokenize = 0;
+    return o->bad_words.n ? bad_words(m, &o->arena, o->bad_words.v, o->bad_words.n, p, err) : VC_OK;
 }
 
 bool cli_has_tokenizer(const vc_model *m) { return m->tokenizer != NULL; }

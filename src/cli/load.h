@@ -9,13 +9,12 @@
  * than 0.3 s. Prints the error; returns an exit code. *seconds: how long it took. */
 int cli_load(struct cli_opts *o, uint32_t default_seqs, vc_model **m, double *seconds);
 
+/* vc_model_params.progress: a bar, once loading has taken longer than 0.3 s. arg: a double, when it began. */
+void cli_show_loading(double fraction, const char *what, void *arg);
+
 /* The model's defaults, and over them the options that were given. Lists borrow from o; bad words are tokenized into
  * the arena of o. */
 vc_status cli_sampling(struct cli_opts *o, const vc_model *m, vc_sampling_params *p, vc_err *err);
-
-/* bad_words as vLLM tokenizes them: each word alone, and after a blank where that begins with another id. The result
- * lives in the arena. */
-vc_status cli_bad_words(const vc_model *m, struct vc_arena *a, const char *const *words, size_t n, vc_sampling_params *p, vc_err *err);
 
 /* Is the file at path of the formats that --load-format and --quantization name? Prints the error; an exit code. */
 int cli_check_format(const struct cli_opts *o, const char *path);

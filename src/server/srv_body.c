@@ -36,17 +36,23 @@ static bool choose_model(struct srv_call *c, const json_t *root) {
     return !m || !c->route || srv_route_of(c->route, m);
 }
 
-bool srv_body(struct srv_call *c, json_t **root) {
+/* The bytes that came, parsed. */
+static bool parse(struct srv_call *c, json_t **root) {
     vc_err err = VC_ERR_INIT;
-    char shown[64], line[256];
-    *root = NULL;
     if (c->body.n == 0) return refuse(c, "{'type': 'missing', 'loc': 'body', 'msg': 'Field required', 'input': 'None'}", "body");
     if (!c->json_type) return refuse(c, "Unsupported Media Type: Only 'application/json' is allowed", NULL);
     vc_status s = vc_json_parse(root, c->body.p, c->body.n, "body", &err);
     vc_buf_free(&c->body);
     if (s == VC_E_NOMEM) srv_error(c, 503, NULL, NULL, "%s", err.text);
     else if (s != VC_OK) return refuse_json(c, err.text);
-    if (s != VC_OK) return false;
+    return s == VC_OK;
+}
+
+bool srv_body(struct srv_call *c, json_t **root) {
+    char shown[64], line[256];
+    *root = c->json;
+    c->json = NULL;
+    if (!*root && !parse(c, root)) return false;
     if (json_is_object(*root)) {
         if (choose_model(c, *root)) return true;
         json_decref(*root);

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "server/srv_gen.h"
 #include "server/srv_int.h"
@@ -26,6 +27,7 @@ void srv_call_unref(struct srv_call *c) {
     if (atomic_fetch_sub(&c->refs, 1) != 1) return;
     srv_gen_free(c->gen);
     vc_buf_free(&c->body);
+    json_decref(c->json);
     vc_buf_free(&c->out);
     srv_key_unref(c->key);
     free(c->path);
@@ -37,6 +39,7 @@ void srv_call_unref(struct srv_call *c) {
 }
 
 void srv_wake_locked(struct srv_call *c) {
+    if (c->wake) c->wake(c);
     if (!c->suspended || !c->conn) return;
     c->suspended = false;
     MHD_resume_connection(c->conn);
@@ -178,4 +181,10 @@ void srv_calls_cut(struct srv *s) {
         pthread_mutex_unlock(&c->lock);
     }
     pthread_mutex_unlock(&s->lock);
+}
+
+/* Cancelled requests end within a step; their calls go with their last output, and jobs with them. */
+void srv_calls_wait(struct srv *s) {
+    struct timespec ms = { 0, 5000000 };
+    for (int i = 0; i < 1000 && (srv_models_live(s) || !srv_front_idle(s)); i++) nanosleep(&ms, NULL);
 }

@@ -34,7 +34,7 @@ void srv_add_fingerprint(const struct srv_gen *g, struct vc_buf *b) {
 }
 
 bool srv_model_known(struct srv_call *c, const char *name) {
-    if (!name || srv_model_named(c->srv, name)) return true;
+    if (!name || c->srv->p.any_name || srv_model_named(c->srv, name)) return true;
     char shown[256];
     struct vc_buf names = { 0 };
     for (uint32_t i = 0; i < c->srv->num_models; i++)
@@ -155,6 +155,10 @@ bool srv_gen_common(struct srv_gen *g, enum srv_body_kind where) {
     g->echo = v[SRV_F_ECHO].given && v[SRV_F_ECHO].b;
     g->return_token_ids = v[SRV_F_RETURN_TOKEN_IDS].given && v[SRV_F_RETURN_TOKEN_IDS].b;
     g->tokens_as_ids = v[SRV_F_RETURN_TOKENS_AS_TOKEN_IDS].given ? v[SRV_F_RETURN_TOKENS_AS_TOKEN_IDS].b : g->call->srv->p.return_tokens_as_ids != 0;
+    if (g->stream && g->call->wake) {
+        srv_error(g->call, 400, NULL, "stream", "Streaming is not possible here: an answer is given whole. (parameter=stream)");
+        return false;
+    }
     if (!stream_options(g) || !make_id(g)) return false;
     if (!srv_model_known(g->call, model->given ? model->s : NULL)) return false;
     if (model->given) g->model = model->s;

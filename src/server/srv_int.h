@@ -67,12 +67,15 @@ struct srv_call {
     struct srv_model *model;               /* that the body names; the first where it names none */
     const struct srv_route *route;         /* NULL: none has the path */
     struct MHD_Connection *conn;           /* NULL once the connection is done with the call */
+    void (*wake)(struct srv_call *c);      /* without a connection: what srv_wake_locked does for waiter; NULL with one */
+    void *waiter;
     atomic_uint refs;
     double begun;
     const char *method;                    /* of the connection; copied names below are owned */
     char *path, *request_id, *origin;
     unsigned long long body_limit;
     struct vc_buf body;
+    json_t *json;                          /* the body of a call that has no bytes of one; owned */
     uint64_t body_seen;
     bool json_type, too_large, begun_front;
     atomic_bool late;                      /* a 408 was sent */
@@ -120,6 +123,8 @@ bool srv_call_enter(struct srv_call *c);   /* false: the server ends */
 void srv_call_leave(struct srv_call *c);
 /* Every call in flight is cut: its request cancelled, its connection closed. */
 void srv_calls_cut(struct srv *s);
+/* Then: until nothing of them is left in the engines and the front pool. */
+void srv_calls_wait(struct srv *s);
 
 /* ---- request bodies ---- */
 /* The body as a JSON object, a new reference in *root; false: an error was answered. */
@@ -171,6 +176,9 @@ struct srv {
     char **origins;                        /* allowed ones, ended by NULL; `lock` */
     struct srv_turns *turns;               /* NULL: engines run beside each other */
 };
+
+/* serve.c: what a server has with or without HTTP: variables of templates, the models. */
+vc_status srv_begin(struct srv *s, vc_err *err);
 
 /* models.c: opening (NULL engines until then), names, closing. */
 vc_status srv_models_new(struct srv *s, vc_err *err);
@@ -242,7 +250,7 @@ void srv_watch_stop(struct srv *s);
 /* store.c: responses that may be asked for again or gone on from; the oldest go when there are too many. */
 struct srv_store *srv_store_new(void);
 void srv_store_del(struct srv_store *s);
-/* Keeps a copy of body and a reference to messages. */
+/* Keeps a copy of body and a reference to messages. A store that is NULL keeps and has nothing. */
 void srv_store_put(struct srv_store *s, const char *id, const char *body, size_t n, json_t *messages);
 /* A new reference to the messages of id, or NULL; with body, the answer's text is added to it. */
 json_t *srv_store_get(struct srv_store *s, const char *id, struct vc_buf *body);

@@ -109,16 +109,10 @@ static void drain(struct srv *s, int signals, uint32_t seconds) {
     }
 }
 
-/* Cancelled requests end within a step; their calls go with their last output, and jobs with them. */
-static void wait_quiet(struct srv *s) {
-    struct timespec ms = { 0, 5000000 };
-    for (int i = 0; i < 1000 && (srv_models_live(s) || !srv_front_idle(s)); i++) nanosleep(&ms, NULL);
-}
-
 static void stop_all(struct srv *s) {
     atomic_store(&s->draining, true);
     srv_calls_cut(s);
-    if (s->front) wait_quiet(s);
+    if (s->front) srv_calls_wait(s);
     srv_models_stop(s);
     srv_http_stop(s);
     srv_front_stop(s);
@@ -149,17 +143,21 @@ static int wait_end(struct srv *s, int signals) {
     }
 }
 
+vc_status srv_begin(struct srv *s, vc_err *err) {
+    const char *kwargs = s->p.template_kwargs;
+    if (kwargs)
+        VC_TRY(vc_json_parse(&s->template_kwargs, kwargs, strlen(kwargs), "default chat template kwargs", err));
+    return srv_models_new(s, err);
+}
+
 static vc_status start(struct srv *s, vc_err *err) {
     s->metrics = srv_http_metrics_new();
     s->store = srv_store_new();
     if (!s->metrics || !s->store) return vc_fail(err, VC_E_NOMEM, "out of memory");
-    if (s->p.template_kwargs)
-        VC_TRY(vc_json_parse(&s->template_kwargs, s->p.template_kwargs, strlen(s->p.template_kwargs),
-                             "default chat template kwargs", err));
     VC_TRY(srv_origins_set(s, s->p.allowed_origins, s->p.num_allowed_origins, err));
     VC_TRY(srv_keys_open(&s->p, &s->keys, err));
     VC_TRY(srv_tls_open(&s->p, &s->tls, err));
-    VC_TRY(srv_models_new(s, err));
+    VC_TRY(srv_begin(s, err));
     s->bandwidth = srv_bandwidth_new(s);
     if (!s->bandwidth) return vc_fail(err, VC_E_NOMEM, "out of memory");
     s->conns = srv_conns_new();

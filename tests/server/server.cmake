@@ -9,7 +9,7 @@ target_include_directories(server_client PRIVATE ${CMAKE_SOURCE_DIR}/tests)
 target_compile_definitions(server_client PRIVATE VC_TEST_GOLDENS="" VC_GOLDENS="" VC_TEST_TMP="${CMAKE_BINARY_DIR}/tests"
                                                  VC_TEST_PROGRAM="$<TARGET_FILE:vllmc>")
 target_link_libraries(server_client PUBLIC cli_program PkgConfig::CURL)
-foreach(name replay limits embed calls models stall slow options keys)
+foreach(name replay local limits embed calls models stall slow options keys)
   vc_test(server_${name} FILES ${name}_test.c LINK server_client vc_server TIMEOUT 600)
   add_dependencies(test_server_${name} vllmc)
 endforeach()
