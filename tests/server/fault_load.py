@@ -24,11 +24,13 @@ def fault(text):
 # ---- the server ----
 
 class Server:
-    def __init__(self, program, model, *options):
-        full = "/dev/full" if os.path.exists("/dev/full") else os.devnull
+    def __init__(self, program, model, *options, log=None, env=None, headers=None):
+        """log: a file; without one it is a full disk. headers: of every `ask`."""
+        full = log or ("/dev/full" if os.path.exists("/dev/full") else os.devnull)
         command = [program, "serve", model, "--port", "0", "--served-model-name", "m", "--enable-debug-endpoints", "--log-level", "debug", *options]
-        with open(full, "w") as log:
-            self.p = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=log, text=True)
+        with open(full, "w") as out:
+            self.p = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=out, text=True, env=env)
+        self.headers = {"Content-Type": "application/json"} | (headers or {})
         line = self.p.stdout.readline()
         if "http" not in line:
             sys.exit(f"the server did not start: {command}: {self.p.wait()}")
@@ -42,7 +44,7 @@ class Server:
     def ask(self, method, path, body=None, timeout=120):
         c = http.client.HTTPConnection("127.0.0.1", self.port, timeout=timeout)
         try:
-            c.request(method, path, body if body is None or isinstance(body, bytes) else json.dumps(body), {"Content-Type": "application/json"})
+            c.request(method, path, body if body is None or isinstance(body, bytes) else json.dumps(body), self.headers)
             r = c.getresponse()
             return r.status, r.read()
         finally:
