@@ -57,8 +57,8 @@ typedef struct vc_model_params {
     int priority;                        /* scheduling policy: 0 fcfs, 1 priority */
     void (*progress)(double fraction, const char *what, void *arg);  /* called while loading, may be NULL */
     void *progress_arg;
-    /* Called around each step of the thread of vc_start (begins 1, then 0): several models that share processors may wait
-     * here for their turn. NULL: steps begin at once. */
+    /* Called around each step of the thread of vc_start (begins 1, then 0), which waits while it runs. NULL: nothing. Models of
+     * one process share one set of threads and need no turns of the caller's making. */
     void (*turn)(int begins, void *arg);
     void *turn_arg;
     const char *runner;                  /* "auto", "generate" text, or "pooling": embeddings of prompts */
@@ -75,6 +75,10 @@ typedef struct vc_model_params {
     int skip_tokenizer_init;             /* 1: no tokenizer, no template: token ids in and out */
     int32_t max_logprobs;                /* most log-probabilities of a token that a request may ask for; 20; -1: the vocabulary */
     const char *override_generation_config;  /* JSON object over the model's generation_config.json: temperature, top_p … */
+    /* Processors that the computing threads are bound to: "0-3,6", "auto" (all that may be used, one of each core first),
+     * "none" (default). The thread that steps is bound during its step. Two models of a process are bound to the same or
+     * to none in common. */
+    const char *cpu_bind;
 } vc_model_params;
 
 typedef struct vc_model_info {

@@ -20,8 +20,8 @@ void api_publish(struct vc_model *m) {
     pthread_mutex_unlock(&m->lock);
 }
 
-/* One step under engine_lock. VC_E_DONE: nothing runs or waits. */
-static vc_status step_locked(struct vc_model *m, vc_err *err) {
+/* One step under engine_lock, in this engine's turn. VC_E_DONE: nothing runs or waits. */
+static vc_status step_in_turn(struct vc_model *m, vc_err *err) {
     double t0 = vc_now();
     pthread_mutex_lock(&m->lock);
     m->step_began = t0;
@@ -37,15 +37,21 @@ static vc_status step_locked(struct vc_model *m, vc_err *err) {
     return s;
 }
 
+static vc_status step(struct vc_model *m, vc_err *err) {
+    pthread_mutex_lock(&m->engine_lock);
+    vc_engine_take(m->engine);
+    vc_status s = step_in_turn(m, err);
+    vc_engine_give(m->engine);
+    pthread_mutex_unlock(&m->engine_lock);
+    return s;
+}
+
 vc_status vc_step(vc_model *m, vc_err *err) {
     pthread_mutex_lock(&m->lock);
     bool threaded = m->threaded;
     pthread_mutex_unlock(&m->lock);
     if (threaded) return vc_fail(err, VC_E_STATE, "vc_step: a thread of the library steps this model (vc_start)");
-    pthread_mutex_lock(&m->engine_lock);
-    vc_status s = step_locked(m, err);
-    pthread_mutex_unlock(&m->engine_lock);
-    return s;
+    return step(m, err);
 }
 
 static void *run(void *arg) {
@@ -60,9 +66,7 @@ static void *run(void *arg) {
         if (quit) return NULL;
         vc_err err = VC_ERR_INIT;
         if (m->turn) m->turn(1, m->turn_arg);
-        pthread_mutex_lock(&m->engine_lock);
-        vc_status s = step_locked(m, &err);
-        pthread_mutex_unlock(&m->engine_lock);
+        vc_status s = step(m, &err);
         if (m->turn) m->turn(0, m->turn_arg);
         idle = s != VC_OK;
         if (s != VC_OK && s != VC_E_DONE) {

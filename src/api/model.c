@@ -5,6 +5,7 @@
 
 #include "api/api_int.h"
 #include "base/clock.h"
+#include "base/cpu_list.h"
 #include "base/thread.h"
 
 void vc_model_params_init(vc_model_params *p) {
@@ -44,7 +45,7 @@ static vc_status fill_info(struct vc_model *m, const vc_model_params *p, vc_err 
         .weight_bytes = n->weights.region_bytes, .kv_bytes = n->kv.bytes, .kv_tokens = (uint64_t)(n->kv.pages - 1) / n->groups.num * n->kv.geom.page_tokens,
         .workspace_bytes = vc_net_workspace(n), .max_model_len = n->max_model_len, .vocab_size = n->config.vocab_size,
         .num_layers = n->config.num_layers, .hidden_size = n->config.hidden_size, .block_size = n->kv.geom.page_tokens, .num_kv_blocks = n->kv.pages - 1,
-        .threads = p->threads ? p->threads : vc_cpu_threads(), .bos_token_id = -1,
+        .threads = vc_engine_threads(m->engine), .bos_token_id = -1,
         .pooling = n->pooler.on ? vc_pool_type_name(n->pooler.type) : NULL,
     };
     vc_buf_free(&num);
@@ -73,6 +74,7 @@ static vc_status hash_algo(const char *name, enum vc_hash_algo *algo, vc_err *er
 
 static vc_status open_engine(struct vc_model *m, const vc_model_params *p, vc_err *err) {
     struct opening o = { m, p };
+    struct vc_cpu_list cpus;
     struct vc_engine_params ep = {
         .net = { .path = p->path, .dtype = p->dtype, .numerics = p->numerics, .kv_dtype = p->kv_cache_dtype, .max_model_len = p->max_model_len, .threads = p->threads,
                  .pooler = { p->runner, p->convert, p->pooler_config },
@@ -82,6 +84,9 @@ static vc_status open_engine(struct vc_model *m, const vc_model_params *p, vc_er
         .whole_prefill = !p->enable_chunked_prefill, .no_reserve = !p->reserve_full_isl, .scheduled_tokens = p->max_num_scheduled_tokens, .long_prefill_threshold = p->long_prefill_token_threshold,
         .watermark = p->watermark, .memory_share = p->memory_utilization, .num_blocks = p->num_kv_blocks,
     };
+    VC_TRY(vc_cpu_list_read(&cpus, p->cpu_bind, err));
+    ep.net.cpus = &cpus;
+    if (cpus.n && !p->threads) ep.net.threads = VC_MIN(vc_cpu_threads(), cpus.n);
     VC_TRY(hash_algo(p->prefix_caching_hash_algo, &ep.hash_algo, err));
     if (p->max_num_scheduled_tokens > p->max_num_batched_tokens)
         return vc_fail(err, VC_E_INVALID, "max_num_scheduled_tokens: %u, expected at most max_num_batched_tokens, %u", p->max_num_scheduled_tokens,

@@ -6,14 +6,16 @@
 
 #include "dev/kernel.h"
 
-enum { VC_DEV_VERSION = 1 };
+enum { VC_DEV_VERSION = 2 };
 
 /* First member of a backend's own struct. scratch_bytes: memory that its kernels share, as far as prepared. */
 struct vc_dev { const struct vc_backend *be; size_t scratch_bytes; };
+struct vc_cpu_list;
 struct vc_dev_kernel;                                 /* a prepared op line; owned by the device */
 
 struct vc_dev_params {
     uint32_t threads;                                 /* CPU: worker threads */
+    const struct vc_cpu_list *cpus;                   /* CPU: processors that they are bound to; NULL or empty: none */
     int strict;                                       /* refuse a contract that only op/ref covers */
     int no_fuse;                                      /* run every call by itself */
 };
@@ -49,6 +51,11 @@ struct vc_backend {
     /* Appends a call and fills its contract and scratch. Views and arguments must stay until sync. Cannot fail; `k` was prepared for these formats. */
     void (*enqueue)(struct vc_dev *d, const struct vc_dev_kernel *k, struct vc_op_call *call);
     void (*sync)(struct vc_dev *d);
+
+    /* Between the two the device computes for this vc_dev alone, where several share it: take waits for that, in the order
+     * of asking. Optional for the caller, who then waits at each sync and each parallel. Calls may nest. */
+    void (*take)(struct vc_dev *d);
+    void (*give)(struct vc_dev *d);
 };
 
 extern const struct vc_backend vc_back_cpu;

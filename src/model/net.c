@@ -127,7 +127,7 @@ static vc_status open_all(struct vc_net *n, const struct vc_net_params *p, vc_er
     n->max_model_len = p->max_model_len ? p->max_model_len : model_len(&n->config);
     n->max_tokens = p->max_tokens;
     n->max_out = p->max_out;
-    struct vc_dev_params dp = { .threads = p->threads, .strict = p->strict, .no_fuse = p->no_fuse };
+    struct vc_dev_params dp = { .threads = p->threads, .cpus = p->cpus, .strict = p->strict, .no_fuse = p->no_fuse };
     VC_TRY(vc_back_cpu.open(&n->dev, &dp, err));
     struct vc_weights *w = &n->weights;
     w->dev = n->dev;

@@ -14,6 +14,7 @@ struct vc_net_params {
     uint32_t max_model_len;                /* 0: the config's */
     uint32_t max_tokens, max_seqs, max_out;    /* per step */
     uint32_t page_tokens, threads;
+    const struct vc_cpu_list *cpus;        /* read while opening; NULL or empty: threads are bound to none */
     struct vc_pooler_wish pooler;
     int strict, no_fuse;
     void (*progress)(double, const char *, void *);

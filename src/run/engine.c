@@ -135,6 +135,9 @@ void vc_engine_close(struct vc_engine *e) {
 }
 
 struct vc_net *vc_engine_net(struct vc_engine *e) { return e->net; }
+uint32_t vc_engine_threads(const struct vc_engine *e) { return e->threads; }
+void vc_engine_take(struct vc_engine *e) { e->net->dev->be->take(e->net->dev); }
+void vc_engine_give(struct vc_engine *e) { e->net->dev->be->give(e->net->dev); }
 void vc_engine_set_tap(struct vc_engine *e, vc_engine_tap_fn *fn, void *ctx) {
     e->tap = fn;
     e->tap_ctx = ctx;

@@ -69,6 +69,7 @@ struct vc_engine;
 vc_status vc_engine_open(struct vc_engine **out, const struct vc_engine_params *p, vc_engine_event_fn *fn, void *ctx, vc_err *err);
 void vc_engine_close(struct vc_engine *e);
 struct vc_net *vc_engine_net(struct vc_engine *e);
+uint32_t vc_engine_threads(const struct vc_engine *e);   /* that compute */
 void vc_engine_set_tap(struct vc_engine *e, vc_engine_tap_fn *fn, void *ctx);
 
 /* Would vc_engine_add refuse it? Any thread may ask. *max_tokens: outputs that it can have. */
@@ -79,6 +80,10 @@ void vc_engine_end(struct vc_engine *e, struct vc_engine_seq *q, enum vc_finish 
 /* Asks for the same from inside an event; done when the step is over, without a further event. */
 void vc_engine_stop_soon(struct vc_engine_seq *q);
 
+/* Between the two the device is this engine's: takes wait for that in the order of asking. For who adds sequences before
+ * a step: what comes while another engine computes is then part of it. */
+void vc_engine_take(struct vc_engine *e);
+void vc_engine_give(struct vc_engine *e);
 /* One step. VC_E_DONE: nothing runs or waits. */
 vc_status vc_engine_step(struct vc_engine *e, vc_err *err);
 void vc_engine_stats(const struct vc_engine *e, struct vc_sched_stats *out);

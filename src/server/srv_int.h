@@ -27,7 +27,6 @@ struct srv_gen;
 struct srv_model;
 struct srv_pump;
 struct srv_tls;
-struct srv_turns;
 
 typedef void srv_handler(struct srv_call *c);
 
@@ -174,7 +173,6 @@ struct srv {
     struct srv_keys *keys;                 /* NULL: everyone may ask */
     struct srv_tls *tls;                   /* NULL: plain HTTP */
     char **origins;                        /* allowed ones, ended by NULL; `lock` */
-    struct srv_turns *turns;               /* NULL: engines run beside each other */
 };
 
 /* serve.c: what a server has with or without HTTP: variables of templates, the models. */
@@ -191,10 +189,6 @@ uint32_t srv_models_live(const struct srv *s);         /* choices in all engines
 bool srv_models_running(const struct srv *s);          /* no engine has stopped */
 bool srv_models_healthy(const struct srv *s);          /* nor is one stuck */
 
-/* turns.c: engines that share the processors step one after the other, in the order in which they ask. */
-struct srv_turns *srv_turns_new(void);
-void srv_turns_del(struct srv_turns *t);
-void srv_turn(int begins, void *turns);
 
 /* listen.c: a listening socket for host and port or a path; systemd's if it passed one. */
 vc_status srv_listen(struct srv *s, vc_err *err);

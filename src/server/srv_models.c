@@ -76,17 +76,6 @@ static vc_status check_names(const struct srv *s, vc_err *err) {
     return VC_OK;
 }
 
-/* Engines with threads of their own that fit the machine together run beside each other; others take turns. */
-static bool threads_fit(const struct srv *s) {
-    uint64_t sum = 0;
-    for (uint32_t i = 0; i < s->num_models; i++) {
-        uint32_t n = s->models[i].p->params.threads;
-        if (!n) return false;
-        sum += n;
-    }
-    return sum <= vc_cpu_threads();
-}
-
 vc_status srv_models_new(struct srv *s, vc_err *err) {
     if (s->p.num_models < 1 || s->p.num_models > UINT32_MAX) return vc_fail(err, VC_E_INVALID, "no model is given");
     s->models = calloc(s->p.num_models, sizeof *s->models);
@@ -101,10 +90,7 @@ vc_status srv_models_new(struct srv *s, vc_err *err) {
         if (!m->metrics) return vc_fail(err, VC_E_NOMEM, "out of memory");
     }
     if (s->num_models == 1) return VC_OK;
-    VC_TRY(check_names(s, err));
-    if (threads_fit(s)) return VC_OK;
-    s->turns = srv_turns_new();
-    return s->turns ? VC_OK : vc_fail(err, VC_E_NOMEM, "out of memory");
+    return check_names(s, err);
 }
 
 /* ---- memory ---- */
@@ -218,10 +204,6 @@ static vc_status open_one(struct srv *s, struct srv_model *m, vc_err *err) {
         else
             vc_log_line(VC_LOG_INFO, "model %s: its KV cache is as large as asked for", srv_model_name(m));
     }
-    if (s->turns) {
-        p.turn = srv_turn;
-        p.turn_arg = s->turns;
-    }
     VC_TRY(vc_model_open(&m->engine, &p, err));
     m->info.struct_size = sizeof m->info;
     vc_model_get_info(m->engine, &m->info);
@@ -233,6 +215,16 @@ static vc_status open_one(struct srv *s, struct srv_model *m, vc_err *err) {
     return srv_pump_start(m, err);
 }
 
+/* How the worker pool of the process will serve them (base/crew.h). */
+static void log_sharing(const struct srv *s) {
+    uint64_t sum = 0;
+    for (uint32_t i = 0; i < s->num_models; i++) sum += s->models[i].info.threads;
+    vc_log_line(VC_LOG_INFO,
+                sum > vc_cpu_threads() ? "%u models share %u processors: their steps take turns"
+                                       : "%u models run beside each other on %u processors",
+                s->num_models, vc_cpu_threads());
+}
+
 vc_status srv_models_open(struct srv *s, vc_err *err) {
     for (uint32_t i = 0; i < s->num_models; i++) {
         struct srv_model *m = &s->models[i];
@@ -240,11 +232,7 @@ vc_status srv_models_open(struct srv *s, vc_err *err) {
         if (st != VC_OK && s->num_models > 1) return vc_fail_prefix(err, "model %s", srv_model_name(m));
         VC_TRY(st);
     }
-    if (s->num_models > 1)
-        vc_log_line(VC_LOG_INFO,
-                    s->turns ? "%u models share %u processors: their steps take turns"
-                             : "%u models run beside each other on %u processors",
-                    s->num_models, vc_cpu_threads());
+    if (s->num_models > 1) log_sharing(s);
     return VC_OK;
 }
 
@@ -265,6 +253,4 @@ void srv_models_del(struct srv *s) {
     free(s->models);
     s->models = NULL;
     s->num_models = 0;
-    srv_turns_del(s->turns);
-    s->turns = NULL;
 }

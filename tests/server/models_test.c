@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * models_test.c: two models in one process, asked at the same time: each answers bit for bit what it answers alone. */
+#include <dirent.h>
 #include <unistd.h>
+
+#include "base/cpu.h"
 
 #include "server/client.h"
 
@@ -72,15 +75,36 @@ static void start(const char *threads) {
     SERVER_START(&g_server, "--model", a, "--model", b, "--log-level", "info");
 }
 
-/* Turns at shared threads, and threads of their own. */
+/* Threads of the server that compute, beside those that step. */
+static uint32_t workers(void) {
+    char path[400], name[32];
+    uint32_t n = 0;
+    snprintf(path, sizeof path, "/proc/%d/task", (int)g_server.pid);
+    DIR *d = opendir(path);
+    assert_non_null(d);
+    for (const struct dirent *e; (e = readdir(d)) != NULL;) {
+        snprintf(path, sizeof path, "/proc/%d/task/%s/comm", (int)g_server.pid, e->d_name);
+        FILE *f = fopen(path, "r");
+        if (!f) continue;
+        if (fgets(name, sizeof name, f)) n += !strcmp(name, "vllmc-worker\n");
+        fclose(f);
+    }
+    closedir(d);
+    return n;
+}
+
+/* Turns at shared threads, bound or not, and threads of their own that fit the processors, or do not. */
 static void same_bits(void **state) {
     (void)state;
     char *want[2][EACH];
     for (int m = 0; m < 2; m++) alone(m, want[m]);
     assert_string_not_equal(want[0][0], want[1][0]);
-    for (int own = 0; own < 2; own++) {
-        start(own ? ",threads=1" : "");
+    static const struct { const char *options; uint32_t threads; } how[] = { { "", 0 }, { ",threads=1", 1 }, { ",cpu-bind=auto", 0 }, { ",threads=3", 3 } };
+    for (size_t i = 0; i < VC_ARRAY_LEN(how); i++) {
+        uint32_t all = vc_cpu_threads(), each = how[i].threads ? how[i].threads : all, both = 2 * (each - 1);
+        start(how[i].options);
         for (int round = 0; round < 3; round++) all_at_once(want);
+        assert_int_equal(workers(), VC_MIN(both, VC_MAX(each, all) - 1));
         assert_int_equal(server_stop(&g_server), 0);
     }
     for (int m = 0; m < 2; m++)
@@ -161,6 +185,8 @@ static void starts_that_fail(void **state) {
     refused(b, 2, "unknown option 'max-model-lne'");
     snprintf(b, sizeof b, "b=%s,max-model-len=x", path_of(1));
     refused(b, 2, "max-model-len: 'x'");
+    snprintf(b, sizeof b, "b=%s,cpu-bind=x", path_of(1));
+    refused(b, 2, "cpu_bind: 'x'");
     refused("b=", 2, "expected [NAME=]PATH");
     refused("b=/nowhere/model.gguf", 1, "model b: /nowhere/model.gguf");
 }

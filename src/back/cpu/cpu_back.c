@@ -22,7 +22,7 @@ struct vc_dev_kernel {
 };
 struct cpu_dev {
     struct vc_dev dev;
-    struct vc_pool *pool;              /* owned */
+    struct vc_pool *pool;              /* owned; its threads serve all devices of the process */
     enum vc_tier tier;
     int strict, no_fuse;
     struct vc_dev_kernel *kernels;     /* owned list */
@@ -56,7 +56,7 @@ static vc_status cpu_open(struct vc_dev **out, const struct vc_dev_params *p, vc
     c->no_fuse = p->no_fuse;
     for (int op = 0; op < VC_NUM_OPS; op++) c->ref_phase[op][0] = vc_op_ref[op];
     vc_status s = vc_cpu_tier(&c->tier, err);
-    if (s == VC_OK) s = vc_pool_new(&c->pool, p->threads ? p->threads : vc_cpu_threads(), err);
+    if (s == VC_OK) s = vc_pool_new_on(&c->pool, p->threads ? p->threads : vc_cpu_threads(), p->cpus, err);
     if (s != VC_OK) {
         cpu_close(&c->dev);
         return s;
@@ -243,6 +243,9 @@ static void cpu_sync(struct vc_dev *d) {
     c->queued = 0;
 }
 
+static void cpu_take(struct vc_dev *d) { vc_pool_take(cpu_of(d)->pool); }
+static void cpu_give(struct vc_dev *d) { vc_pool_give(cpu_of(d)->pool); }
+
 static void cpu_enqueue(struct vc_dev *d, const struct vc_dev_kernel *k, struct vc_op_call *call) {
     struct cpu_dev *c = cpu_of(d);
     if (c->queued == MAX_QUEUE) cpu_sync(d);
@@ -255,5 +258,5 @@ static void cpu_enqueue(struct vc_dev *d, const struct vc_dev_kernel *k, struct 
 const struct vc_backend vc_back_cpu = {
     .version = VC_DEV_VERSION, .name = "cpu", .open = cpu_open, .close = cpu_close, .alloc = cpu_alloc, .free = cpu_free,
     .put = cpu_copy, .get = cpu_copy, .zero = cpu_zero, .packer = cpu_packer, .parallel = cpu_parallel,
-    .prepare = cpu_prepare, .describe = cpu_describe, .finds_max = cpu_finds_max, .enqueue = cpu_enqueue, .sync = cpu_sync,
+    .prepare = cpu_prepare, .describe = cpu_describe, .finds_max = cpu_finds_max, .enqueue = cpu_enqueue, .sync = cpu_sync, .take = cpu_take, .give = cpu_give,
 };
