@@ -37,8 +37,8 @@ struct vc_server_params {
     int debug_endpoints;                    /* 1: /debug/blocks answers */
     uint32_t max_connections_per_address;   /* 0: no limit */
     const char *log_format;                 /* "text", "json" */
-    uint32_t stall_timeout;                 /* seconds without progress of an engine that has requests until /health is 503; 300; 0: never */
-    uint32_t max_queued;                    /* requests in the engine at once, waiting ones included; 0: 4 per sequence, at least 1024 */
+    uint32_t stall_timeout;                 /* seconds without progress until /health is 503; 300; 0: never */
+    uint32_t max_queued;                    /* requests in the engine, waiting ones too; 0: 4 per sequence, >= 1024 */
     int enable_auto_tool_choice;
     const char *response_role;              /* "assistant" */
     const char *content_format;             /* "auto", "string", "openai" */

@@ -81,14 +81,19 @@ const char *srv_error_type(int status) {
 }
 
 static void anthropic_error(struct vc_buf *b, int status, const char *text) {
-    const char *type = status == 404 ? "not_found_error" : status == 413 ? "request_too_large" : status == 429 ? "rate_limit_error"
-                     : status == 503 ? "overloaded_error" : status < 500 ? "invalid_request_error" : "api_error";
+    const char *type = status == 404   ? "not_found_error"
+                       : status == 413 ? "request_too_large"
+                       : status == 429 ? "rate_limit_error"
+                       : status == 503 ? "overloaded_error"
+                       : status < 500  ? "invalid_request_error"
+                                       : "api_error";
     vc_buf_printf(b, "{\"type\":\"error\",\"error\":{\"type\":\"%s\",\"message\":", type);
     vc_json_add_str(b, text, strlen(text));
     vc_buf_adds(b, "}}");
 }
 
-void srv_error_body(const struct srv_call *c, struct vc_buf *b, int status, const char *type, const char *param, const char *text) {
+void srv_error_body(const struct srv_call *c, struct vc_buf *b, int status, const char *type, const char *param,
+                    const char *text) {
     struct vc_json_out w;
     if (c && c->route && (c->route->flags & SRV_ANTHROPIC)) {
         anthropic_error(b, status, text);
@@ -110,12 +115,9 @@ void srv_error_body(const struct srv_call *c, struct vc_buf *b, int status, cons
     vc_jo_end_obj(&w);
 }
 
-void srv_error(struct srv_call *c, int status, const char *type, const char *param, const char *fmt, ...) {
-    char text[2048];
-    va_list ap;
-    va_start(ap, fmt);
-    vsnprintf(text, sizeof text, fmt, ap);
-    va_end(ap);
+enum { ERROR_TEXT = 2048 };
+
+static void reply_error(struct srv_call *c, int status, const char *type, const char *param, const char *text) {
     struct vc_buf b = { 0 };
     srv_error_body(c, &b, status, type, param, text);
     if (status == 429 || status == 503) {
@@ -123,6 +125,42 @@ void srv_error(struct srv_call *c, int status, const char *type, const char *par
         snprintf(c->extra_value, sizeof c->extra_value, "%d", status == 429 ? 1 : 5);
     }
     srv_reply_json(c, status, &b);
+}
+
+void srv_error(struct srv_call *c, int status, const char *type, const char *param, const char *fmt, ...) {
+    char text[ERROR_TEXT];
+    va_list ap;
+    va_start(ap, fmt);
+    vsnprintf(text, sizeof text, fmt, ap);
+    va_end(ap);
+    reply_error(c, status, type, param, text);
+}
+
+bool srv_refuse(struct srv_call *c, const char *param, const char *fmt, ...) {
+    char text[ERROR_TEXT];
+    va_list ap;
+    va_start(ap, fmt);
+    vsnprintf(text, sizeof text, fmt, ap);
+    va_end(ap);
+    reply_error(c, 400, NULL, param, text);
+    return false;
+}
+
+bool srv_refuse_field(struct srv_call *c, const char *field, const char *fmt, ...) {
+    char text[ERROR_TEXT];
+    va_list ap;
+    va_start(ap, fmt);
+    vsnprintf(text, sizeof text, fmt, ap);
+    va_end(ap);
+    return srv_refuse(c, field, "%s (parameter=%s)", text, field);
+}
+
+bool srv_refuse_value(struct srv_call *c, const char *loc, const char *type, const char *msg, const char *input) {
+    const char *quote = strchr(msg, '\'') ? "\"" : "'";
+    srv_error(c, 400, "Bad Request", loc,
+              "1 validation error:\n  {'type': '%s', 'loc': '%s', 'msg': %s%s%s, 'input': '%s'}", type, loc, quote, msg,
+              quote, input);
+    return false;
 }
 
 void srv_detail(struct srv_call *c, int status, const char *text) {

@@ -1,14 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * srv_completions.c: POST /v1/completions: prompts as text or ids, one or many. */
-#include <stdio.h>
 #include <string.h>
 
 #include "server/srv_gen.h"
-
-static bool refuse(struct srv_gen *g, const char *param, const char *text) {
-    srv_error(g->call, 400, NULL, param, "%s", text);
-    return false;
-}
 
 /* OpenAI's default of 16, where the field is absent; null is the rest of the context. */
 static void default_max_tokens(struct srv_gen *g) {
@@ -32,10 +26,12 @@ void srv_post_completions(struct srv_call *c) {
     g->root = root;
     if (!srv_fields_read(c, SRV_BODY_TEXT, root, &g->f) || !srv_gen_common(g, SRV_BODY_TEXT)) return;
     if (g->f.v[SRV_F_SUFFIX].given && g->f.v[SRV_F_SUFFIX].s[0]) {
-        refuse(g, "suffix", "suffix is only supported for models with FIM completion rendering");
+        (void)srv_refuse(c, "suffix", "suffix is only supported for models with FIM completion rendering");
         return;
     }
     default_max_tokens(g);
     const struct srv_value *prompt = &g->f.v[SRV_F_PROMPT];
-    if (srv_gen_prompts(g, prompt->given ? prompt->json : NULL) && srv_gen_sampling(g, SRV_BODY_TEXT) && srv_gen_max_tokens(g) && srv_gen_constraint(g)) srv_gen_submit(g);
+    if (srv_gen_prompts(g, prompt->given ? prompt->json : NULL) && srv_gen_sampling(g, SRV_BODY_TEXT) &&
+        srv_gen_max_tokens(g) && srv_gen_constraint(g))
+        srv_gen_submit(g);
 }

@@ -1,35 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0
  * srv_constraint.c: response_format and structured_outputs, and the schema that required and named tool calls follow,
  * as a constraint of the request. What can't be enforced is refused by the engine's compiler, never let through. */
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "server/srv_gen.h"
 
-static bool refuse(struct srv_gen *g, const char *param, const char *text) {
-    srv_error(g->call, 400, NULL, param, "%s", text);
-    return false;
-}
-
-static bool schema_error(struct srv_gen *g, const char *loc, const char *type, const char *msg, const json_t *input) {
-    char shown[128], text[512];
-    struct vc_buf b = { 0 };
-    const char *q = strchr(msg, '\'') ? "\"" : "'";
-    snprintf(text, sizeof text, "1 validation error:\n  {'type': '%s', 'loc': '%s', 'msg': %s%s%s, 'input': '%s'}", type, loc, q, msg, q,
-             srv_py_type(input, shown, sizeof shown));
-    srv_error_body(g->call, &b, 400, "Bad Request", loc, text);
-    srv_reply_json(g->call, 400, &b);
-    return false;
+/* Of response_format.type. */
+static bool type_error(struct srv_gen *g, const char *type, const char *msg, const json_t *input) {
+    char shown[128];
+    return srv_refuse_value(g->call, "body.response_format.type", type, msg, srv_py_type(input, shown, sizeof shown));
 }
 
 /* The text of a spec: a string as it is, anything else as JSON. */
 static bool set_text(struct srv_gen *g, const char *kind, const json_t *v) {
     free(g->constraint_text);
-    g->constraint_text = json_is_string(v) ? strdup(json_string_value(v)) : json_dumps(v, JSON_COMPACT | JSON_ENCODE_ANY);
+    const char *own = json_string_value(v);
+    g->constraint_text = own ? strdup(own) : json_dumps(v, JSON_COMPACT | JSON_ENCODE_ANY);
     g->rp.constraint_kind = kind;
     g->rp.constraint = g->constraint_text;
-    return g->constraint_text ? true : refuse(g, NULL, "out of memory");
+    return g->constraint_text ? true : srv_refuse(g->call, NULL, "out of memory");
 }
 
 static bool read_format(struct srv_gen *g) {
@@ -37,8 +27,8 @@ static bool read_format(struct srv_gen *g) {
     if (!v->given) return true;
     const json_t *type = json_object_get(v->json, "type"), *schema;
     const char *t = json_string_value(type);
-    if (!type) return schema_error(g, "body.response_format.type", "missing", "Field required", v->json);
-    if (!t) return schema_error(g, "body.response_format.type", "string_type", "Input should be a valid string", type);
+    if (!type) return type_error(g, "missing", "Field required", v->json);
+    if (!t) return type_error(g, "string_type", "Input should be a valid string", type);
     if (!strcmp(t, "text")) return true;
     if (!strcmp(t, "json_object")) {
         g->rp.constraint_kind = "json_object";
@@ -47,18 +37,38 @@ static bool read_format(struct srv_gen *g) {
     }
     if (!strcmp(t, "structural_tag")) return set_text(g, "structural_tag", v->json);
     if (strcmp(t, "json_schema") != 0)
-        return schema_error(g, "body.response_format.type", "literal_error", "Input should be 'text', 'json_object', 'json_schema' or 'structural_tag'", type);
+        return type_error(g, "literal_error",
+                          "Input should be 'text', 'json_object', 'json_schema' or 'structural_tag'", type);
     schema = json_object_get(v->json, "json_schema");
-    if (!json_is_object(schema)) return refuse(g, "response_format", "When response_format type is 'json_schema', the 'json_schema' field must be provided. (parameter=response_format)");
+    if (!json_is_object(schema))
+        return srv_refuse_field(g->call, "response_format",
+                                "When response_format type is 'json_schema', the 'json_schema' field must be "
+                                "provided.");
     const json_t *inner = json_object_get(schema, "schema");
     if (!inner) inner = json_object_get(schema, "json_schema");
-    if (!json_is_object(inner) && !json_is_boolean(inner)) return refuse(g, "response_format", "response_format.json_schema.schema: expected a JSON schema. (parameter=response_format)");
+    if (!json_is_object(inner) && !json_is_boolean(inner))
+        return srv_refuse_field(g->call, "response_format",
+                                "response_format.json_schema.schema: expected a JSON schema.");
     return set_text(g, "json_schema", inner);
 }
 
+/* Is `spec` of the form that a constraint of this kind has? */
+static bool check_spec(struct srv_gen *g, const char *kind, const json_t *spec) {
+    bool text = !strcmp(kind, "regex") || !strcmp(kind, "grammar");
+    if (!strcmp(kind, "choice") && !json_array_size(spec))
+        return srv_refuse_field(g->call, "structured_outputs",
+                                "structured_outputs.choice: expected a list of strings that is not empty.");
+    if (text && (!json_is_string(spec) || strlen(json_string_value(spec)) != json_string_length(spec)))
+        return srv_refuse_field(g->call, "structured_outputs",
+                                "structured_outputs: expected a string without NUL characters.");
+    return true;
+}
+
 static bool read_structured(struct srv_gen *g) {
-    static const char *const kinds[][2] = { { "json", "json_schema" }, { "regex", "regex" }, { "choice", "choice" }, { "grammar", "grammar" },
-                                            { "json_object", "json_object" }, { "structural_tag", "structural_tag" } };
+    static const char *const kinds[][2] = {
+        { "json", "json_schema" }, { "regex", "regex" },             { "choice", "choice" },
+        { "grammar", "grammar" },  { "json_object", "json_object" }, { "structural_tag", "structural_tag" },
+    };
     const struct srv_value *v = &g->f.v[SRV_F_STRUCTURED_OUTPUTS];
     const char *kind = NULL;
     const json_t *spec = NULL;
@@ -72,13 +82,12 @@ static bool read_structured(struct srv_gen *g) {
         found++;
     }
     if (found > 1 || (found && g->rp.constraint_kind))
-        return refuse(g, "structured_outputs", "You can only use one kind of constraints for structured outputs ('json', 'regex' or 'choice'). (parameter=structured_outputs)");
+        return srv_refuse_field(
+            g->call, "structured_outputs",
+            "You can only use one kind of constraints for structured outputs ('json', 'regex' or 'choice').");
     if (json_is_true(json_object_get(v->json, "disable_any_whitespace"))) g->rp.constraint_whitespace = "compact";
     if (!found) return true;
-    if (!strcmp(kind, "choice") && (!json_is_array(spec) || !json_array_size(spec)))
-        return refuse(g, "structured_outputs", "structured_outputs.choice: expected a list of strings that is not empty. (parameter=structured_outputs)");
-    if ((!strcmp(kind, "regex") || !strcmp(kind, "grammar")) && (!json_is_string(spec) || strlen(json_string_value(spec)) != json_string_length(spec)))
-        return refuse(g, "structured_outputs", "structured_outputs: expected a string without NUL characters. (parameter=structured_outputs)");
+    if (!check_spec(g, kind, spec)) return false;
     if (!strcmp(kind, "json_object")) {
         g->rp.constraint_kind = kind;
         g->rp.constraint = "";
@@ -102,14 +111,16 @@ static json_t *call_schema(const json_t *fn, json_t *defs) {
     json_t *own = json_object_get(params, "$defs");
     if (json_is_object(own)) json_object_update_missing(defs, own);
     json_object_del(params, "$defs");
-    return json_pack("{s:s, s:{s:{s:O}, s:o}, s:[s, s], s:b}", "type", "object", "properties", "name", "const", json_object_get(fn, "name"), "parameters", params,
+    return json_pack("{s:s, s:{s:{s:O}, s:o}, s:[s, s], s:b}", "type", "object", "properties",
+                     "name", "const", json_object_get(fn, "name"), "parameters", params,
                      "required", "name", "parameters", "additionalProperties", 0);
 }
 
 /* A list of at least one call of any tool. */
 static json_t *calls_schema(const json_t *tools, bool one) {
     json_t *defs = json_object(), *any = json_array();
-    for (size_t i = 0; i < json_array_size(tools); i++) json_array_append_new(any, call_schema(function_of(json_array_get(tools, i)), defs));
+    for (size_t i = 0; i < json_array_size(tools); i++)
+        json_array_append_new(any, call_schema(function_of(json_array_get(tools, i)), defs));
     json_t *s = json_pack("{s:s, s:i, s:{s:o}}", "type", "array", "minItems", 1, "items", "anyOf", any);
     if (s && one) json_object_set_new(s, "maxItems", json_integer(1));
     if (s && json_object_size(defs)) json_object_set(s, "$defs", defs);
@@ -125,7 +136,7 @@ static bool forced_calls(struct srv_gen *g) {
         json_t *schema = calls_schema(tools, parallel->given && !parallel->b);
         ok = schema && set_text(g, "json_schema", schema);
         json_decref(schema);
-        return ok || refuse(g, NULL, "out of memory");
+        return ok || srv_refuse(g->call, NULL, "out of memory");
     }
     for (size_t i = 0; i < json_array_size(tools); i++) {
         const json_t *fn = function_of(json_array_get(tools, i)), *params = json_object_get(fn, "parameters");
@@ -143,6 +154,8 @@ bool srv_gen_constraint(struct srv_gen *g) {
     if (!read_format(g) || !read_structured(g)) return false;
     if (g->tools < SRV_TOOLS_REQUIRED) return true;
     if (g->rp.constraint_kind)
-        return refuse(g, "response_format", "response_format and structured_outputs cannot be used together with a required or named tool. (parameter=response_format)");
+        return srv_refuse_field(g->call, "response_format",
+                                "response_format and structured_outputs cannot be used together with a required or "
+                                "named tool.");
     return forced_calls(g);
 }

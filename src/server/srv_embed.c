@@ -6,11 +6,6 @@
 #include "server/srv_chat.h"
 #include "server/srv_embed.h"
 
-static bool refuse(struct srv_gen *g, const char *param, const char *text) {
-    srv_error(g->call, 400, NULL, param, "%s", text);
-    return false;
-}
-
 struct srv_gen *srv_embed_begin(struct srv_call *c, enum srv_body_kind where, enum srv_body_kind chat,
                                 const struct srv_writer *w) {
     json_t *root;
@@ -25,12 +20,11 @@ struct srv_gen *srv_embed_begin(struct srv_call *c, enum srv_body_kind where, en
     g->prompt_name = "input";
     if (!srv_fields_read(c, where, root, &g->f) || !srv_gen_common(g, where)) return NULL;
     if (g->f.v[SRV_F_NORMALIZE].given) {
-        refuse(g, "normalize",
-               "Parameter `normalize` was removed; use `use_activation` instead. (parameter=normalize)");
+        (void)srv_refuse_field(c, "normalize", "Parameter `normalize` was removed; use `use_activation` instead.");
         return NULL;
     }
     if (g->f.v[SRV_F_PADDING].given && strcmp(g->f.v[SRV_F_PADDING].s, "do_not_pad") != 0) {
-        refuse(g, "padding", "padding to max_length is not supported: vectors do not depend on it. (parameter=padding)");
+        (void)srv_refuse_field(c, "padding", "padding to max_length is not supported: vectors do not depend on it.");
         return NULL;
     }
     return g;
@@ -68,11 +62,11 @@ static void read_encoding(struct srv_gen *g) {
 static bool read_options(struct srv_gen *g) {
     const struct srv_value *v = g->f.v, *d = &v[SRV_F_DIMENSIONS], *salt = &v[SRV_F_CACHE_SALT],
                            *priority = &v[SRV_F_PRIORITY];
-    if (d->given && d->i < 1) return refuse(g, NULL, "Dimensions must be greater than 0");
+    if (d->given && d->i < 1) return srv_refuse(g->call, NULL, "Dimensions must be greater than 0");
     if (salt->given && !salt->s[0])
-        return refuse(g, "cache_salt", "Parameter 'cache_salt' must be a non-empty string if provided.");
+        return srv_refuse(g->call, "cache_salt", "Parameter 'cache_salt' must be a non-empty string if provided.");
     if (priority->given && priority->i < INT32_MIN)
-        return refuse(g, "priority", "priority must be at least -2147483648. (parameter=priority)");
+        return srv_refuse_field(g->call, "priority", "priority must be at least -2147483648.");
     g->rp.dimensions = d->given ? (uint32_t)VC_MIN(d->i, (int64_t)INT32_MAX) : 0;
     g->rp.use_activation = v[SRV_F_USE_ACTIVATION].given ? v[SRV_F_USE_ACTIVATION].b : -1;
     g->rp.cache_salt = salt->given ? salt->s : NULL;
@@ -86,7 +80,7 @@ void srv_embed_submit(struct srv_gen *g) {
     int64_t longest;
     for (uint32_t i = 0; i < g->num_parts; i++)
         if (g->parts[i].num_ids == 0) {                   /* truncate_prompt_tokens 0 */
-            refuse(g, g->prompt_name, "The prompt has no tokens.");
+            (void)srv_refuse(g->call, g->prompt_name, "The prompt has no tokens.");
             return;
         }
     if (srv_gen_fits(g, &longest) && read_options(g)) srv_gen_submit(g);
@@ -101,9 +95,8 @@ static bool conversation(struct srv_gen *g) {
     if (!srv_chat_checked(g->call, f) || !srv_chat_text(g->call, f, false, &text, &n)) return false;
     kept = vc_arena_strndup(&g->arena, text, n);
     vc_free(text);
-    if (!kept) return refuse(g, NULL, "out of memory");
-    return srv_gen_parts(g, 1) &&
-           srv_gen_prompt(g, 0, kept, n, f[SRV_F_ADD_SPECIAL_TOKENS].given && f[SRV_F_ADD_SPECIAL_TOKENS].b);
+    if (!kept) return srv_refuse(g->call, NULL, "out of memory");
+    return srv_gen_parts(g, 1) && srv_gen_prompt(g, 0, kept, n, f[SRV_F_ADD_SPECIAL_TOKENS].b);
 }
 
 static bool read_prompts(struct srv_gen *g) {
@@ -120,7 +113,7 @@ void srv_post_pooling(struct srv_call *c) {
     if (!g) return;
     const struct srv_value *task = &g->f.v[SRV_F_TASK];
     char shown[64];
-    if (g->f.v[SRV_F_DIMENSIONS].given) refuse(g, NULL, "dimensions is currently not supported");
+    if (g->f.v[SRV_F_DIMENSIONS].given) (void)srv_refuse(c, NULL, "dimensions is currently not supported");
     else if (task->given && strcmp(task->s, "embed") != 0)
         srv_error(c, 400, NULL, "task", "Unsupported task: '%s' Supported tasks: ('embed',)",
                   vc_printable(shown, sizeof shown, task->s, strlen(task->s)));

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * srv_fields.c: values of a body by the table of fields. Types and faults as pydantic's lax mode has them, since clients
- * know vLLM's: whole numbers may be written 5.0 or "5", switches 1 or "true". All faults of a body are answered at once. */
+ * srv_fields.c: values of a body by the table of fields. Types and faults as pydantic's lax mode has them, since
+ * clients know vLLM's: whole numbers may be written 5.0 or "5", switches 1 or "true". All faults of a body are answered
+ * at once. */
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
@@ -11,10 +12,14 @@
 #include "server/srv_gen.h"
 
 enum { NULLS = SRV_NULLS, NEEDED = SRV_NEEDED, LATER = SRV_LATER, ABOVE = SRV_ABOVE };
-enum { SIDE = SRV_WORDS_SIDE, TRUNCATION = SRV_WORDS_TRUNCATION, EFFORT = SRV_WORDS_EFFORT, TIER = SRV_WORDS_TIER, PAYLOAD = SRV_WORDS_PAYLOAD,
-       ENCODING = SRV_WORDS_ENCODING, EMBED_DTYPE = SRV_WORDS_EMBED_DTYPE, ENDIAN = SRV_WORDS_ENDIAN, PADS = SRV_WORDS_PADS };
+enum {
+    SIDE = SRV_WORDS_SIDE, TRUNCATION = SRV_WORDS_TRUNCATION, EFFORT = SRV_WORDS_EFFORT, TIER = SRV_WORDS_TIER,
+    PAYLOAD = SRV_WORDS_PAYLOAD, ENCODING = SRV_WORDS_ENCODING, EMBED_DTYPE = SRV_WORDS_EMBED_DTYPE,
+    ENDIAN = SRV_WORDS_ENDIAN, PADS = SRV_WORDS_PADS
+};
 const struct srv_field srv_field_rows[SRV_NUM_FIELDS] = {
-#define SRV_FIELD(id, name, bodies, kind, flags, min, max, text) { name, bodies, SRV_##kind, (unsigned)(flags), min, max, text },
+#define SRV_FIELD(id, name, bodies, kind, flags, min, max, text) \
+    { name, bodies, SRV_##kind, (unsigned)(flags), min, max, text },
 #include "server/fields.def"
 #undef SRV_FIELD
 };
@@ -40,7 +45,10 @@ const char *srv_py_type(const json_t *v, char *dst, size_t cap) {
     switch (v ? json_typeof(v) : JSON_NULL) {
         case JSON_OBJECT: snprintf(dst, cap, "<dict of %zu items>", json_object_size(v)); break;
         case JSON_ARRAY: snprintf(dst, cap, "<list of %zu items>", json_array_size(v)); break;
-        case JSON_STRING: snprintf(dst, cap, "%s", vc_printable(text, sizeof text, json_string_value(v), json_string_length(v))); break;
+        case JSON_STRING:
+            vc_printable(text, sizeof text, json_string_value(v), json_string_length(v));
+            snprintf(dst, cap, "%s", text);
+            break;
         case JSON_INTEGER: snprintf(dst, cap, "%lld", (long long)json_integer_value(v)); break;
         case JSON_REAL: snprintf(dst, cap, "%.17g", json_real_value(v)); break;
         case JSON_TRUE: snprintf(dst, cap, "True"); break;
@@ -56,7 +64,9 @@ static void fault(struct faults *f, const char *loc, const char *type, const jso
     if (f->n++ >= MAX_FAULTS) return;
     if (f->n == 1) snprintf(f->first, sizeof f->first, "%s", loc);
     const char *quote = strchr(msg, '\'') ? "\"" : "'";
-    vc_buf_printf(&f->text, "\n  {'type': '%s', 'loc': '%s', 'msg': %s%s%s, 'input': '%s'}", type, loc, quote, msg, quote, srv_py_type(input, shown, sizeof shown));
+    srv_py_type(input, shown, sizeof shown);
+    vc_buf_printf(&f->text, "\n  {'type': '%s', 'loc': '%s', 'msg': %s%s%s, 'input': '%s'}", type, loc, quote, msg,
+                  quote, shown);
 }
 
 /* ---- scalars ---- */
@@ -109,7 +119,8 @@ static bool as_num(const json_t *v, double *out, const char **type, const char *
 }
 
 static bool as_bool(const json_t *v, bool *out, const char **type, const char **msg) {
-    static const char *const words[2][7] = { { "false", "0", "off", "f", "no", "n", NULL }, { "true", "1", "on", "t", "yes", "y", NULL } };
+    static const char *const words[2][7] = { { "false", "0", "off", "f", "no", "n", NULL },
+                                             { "true", "1", "on", "t", "yes", "y", NULL } };
     *type = "bool_type";
     *msg = "Input should be a valid boolean";
     if (json_is_boolean(v)) {
@@ -150,7 +161,8 @@ static void check_range(const struct srv_field *r, const json_t *v, int64_t x, c
     char text[96];
     if ((r->flags & LATER) || (x >= r->min && x <= r->max)) return;
     bool low = x < r->min;
-    snprintf(text, sizeof text, "Input should be %s than or equal to %lld", low ? "greater" : "less", (long long)(low ? r->min : r->max));
+    snprintf(text, sizeof text, "Input should be %s than or equal to %lld", low ? "greater" : "less",
+             (long long)(low ? r->min : r->max));
     fault(f, loc, low ? "greater_than_equal" : "less_than_equal", v, text);
 }
 
@@ -266,7 +278,8 @@ static void log_unknown(unsigned where, const json_t *root) {
     if (vc_log_level() < VC_LOG_DEBUG) return;
     json_object_foreach((json_t *)(uintptr_t)root, name, v) {
         if (find_row(name, where) == SRV_NUM_FIELDS)
-            vc_log_line(VC_LOG_DEBUG, "request: the field '%s' is not known and not used", vc_printable(shown, sizeof shown, name, strlen(name)));
+            vc_log_line(VC_LOG_DEBUG, "request: the field '%s' is not known and not used",
+                        vc_printable(shown, sizeof shown, name, strlen(name)));
     }
 }
 
@@ -300,10 +313,9 @@ bool srv_fields_read(struct srv_call *c, enum srv_body_kind where, const json_t 
     bool ok = answer_faults(c, &f);
     vc_buf_free(&f.text);
     for (size_t i = 0; ok && i < SRV_NUM_FIELDS; i++) {
-        if (srv_field_rows[i].kind != SRV_REFUSE || !out->v[i].given || asks_for_nothing(out->v[i].json)) continue;
-        srv_error(c, 400, NULL, srv_field_rows[i].name, "%s is not supported by this server: %s. (parameter=%s)", srv_field_rows[i].name,
-                  srv_field_rows[i].text, srv_field_rows[i].name);
-        ok = false;
+        const struct srv_field *r = &srv_field_rows[i];
+        if (r->kind != SRV_REFUSE || !out->v[i].given || asks_for_nothing(out->v[i].json)) continue;
+        ok = srv_refuse_field(c, r->name, "%s is not supported by this server: %s.", r->name, r->text);
     }
     return ok;
 }

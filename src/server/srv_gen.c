@@ -124,10 +124,8 @@ static bool stream_options(struct srv_gen *g) {
     const struct srv_value *v = &g->f.v[SRV_F_STREAM_OPTIONS];
     g->include_usage = g->stream && g->call->srv->p.force_include_usage;
     if (!v->given) return true;
-    if (!g->stream) {
-        srv_error(g->call, 400, NULL, "stream_options", "Stream options can only be defined when `stream=True`. (parameter=stream_options)");
-        return false;
-    }
+    if (!g->stream)
+        return srv_refuse_field(g->call, "stream_options", "Stream options can only be defined when `stream=True`.");
     const json_t *usage = json_object_get(v->json, "include_usage");
     if (usage) g->include_usage |= json_is_true(usage);
     g->continuous_usage = g->include_usage && json_is_true(json_object_get(v->json, "continuous_usage_stats"));
@@ -139,10 +137,8 @@ static bool make_id(struct srv_gen *g) {
     const struct srv_value *v = &g->f.v[SRV_F_REQUEST_ID];
     char random[33];
     const char *id = v->given ? v->s : g->call->request_id;
-    if (id && strlen(id) > 128) {
-        srv_error(g->call, 400, NULL, "request_id", "request_id is longer than 128 bytes. (parameter=request_id)");
-        return false;
-    }
+    if (id && strlen(id) > 128)
+        return srv_refuse_field(g->call, "request_id", "request_id is longer than 128 bytes.");
     srv_random_hex(random, 16);
     snprintf(g->id, sizeof g->id, "%s%s", g->writer->id_prefix, id && *id ? id : random);
     return true;
@@ -151,14 +147,13 @@ static bool make_id(struct srv_gen *g) {
 bool srv_gen_common(struct srv_gen *g, enum srv_body_kind where) {
     (void)where;
     const struct srv_value *model = &g->f.v[SRV_F_MODEL], *v = g->f.v;
-    g->stream = v[SRV_F_STREAM].given && v[SRV_F_STREAM].b;
-    g->echo = v[SRV_F_ECHO].given && v[SRV_F_ECHO].b;
-    g->return_token_ids = v[SRV_F_RETURN_TOKEN_IDS].given && v[SRV_F_RETURN_TOKEN_IDS].b;
-    g->tokens_as_ids = v[SRV_F_RETURN_TOKENS_AS_TOKEN_IDS].given ? v[SRV_F_RETURN_TOKENS_AS_TOKEN_IDS].b : g->call->srv->p.return_tokens_as_ids != 0;
-    if (g->stream && g->call->wake) {
-        srv_error(g->call, 400, NULL, "stream", "Streaming is not possible here: an answer is given whole. (parameter=stream)");
-        return false;
-    }
+    g->stream = v[SRV_F_STREAM].b;
+    g->echo = v[SRV_F_ECHO].b;
+    g->return_token_ids = v[SRV_F_RETURN_TOKEN_IDS].b;
+    const struct srv_value *as_ids = &v[SRV_F_RETURN_TOKENS_AS_TOKEN_IDS];
+    g->tokens_as_ids = as_ids->given ? as_ids->b : g->call->srv->p.return_tokens_as_ids != 0;
+    if (g->stream && g->call->wake)
+        return srv_refuse_field(g->call, "stream", "Streaming is not possible here: an answer is given whole.");
     if (!stream_options(g) || !make_id(g)) return false;
     if (!srv_model_known(g->call, model->given ? model->s : NULL)) return false;
     if (model->given) g->model = model->s;
@@ -241,8 +236,9 @@ static vc_status submit_part(struct srv_gen *g, struct srv_part *p, vc_err *err)
 
 void srv_gen_submit(struct srv_gen *g) {
     struct srv_call *c = g->call;
+    const vc_sampling_params *p = &g->rp.sampling;
     vc_err err = VC_ERR_INIT;
-    bool beams = g->f.v[SRV_F_USE_BEAM_SEARCH].given && g->f.v[SRV_F_USE_BEAM_SEARCH].b;
+    bool beams = g->f.v[SRV_F_USE_BEAM_SEARCH].b;
     if (beams && !srv_beam_check(g)) return;
     if (!has_room(g)) return;
     if (!make_answers(g)) {
@@ -250,8 +246,10 @@ void srv_gen_submit(struct srv_gen *g) {
         return;
     }
     if (c->srv->p.log_requests)
-        vc_log_line(VC_LOG_INFO, "request %s: %u prompts, %zu tokens in the first, n %u, max_tokens %u, temperature %g%s", g->id, g->num_parts, g->parts[0].num_ids,
-                    g->rp.sampling.n, g->rp.sampling.max_tokens, (double)g->rp.sampling.temperature, g->stream ? ", stream" : "");
+        vc_log_line(VC_LOG_INFO,
+                    "request %s: %u prompts, %zu tokens in the first, n %u, max_tokens %u, temperature %g%s", g->id,
+                    g->num_parts, g->parts[0].num_ids, p->n, p->max_tokens, (double)p->temperature,
+                    g->stream ? ", stream" : "");
     if (beams) {
         if (!srv_beam_start(g)) srv_error(c, 503, NULL, NULL, "out of memory");
         return;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * srv_gen.h: generation behind a call: the fields of its body, prompts as parts, their choices as answers, and the
  * writer of its API. The front thread fills a srv_gen and submits its parts; from then on the pump alone owns the
- * answers, until the last part has ended and a front job writes the whole. `call->lock` guards what srv_gen_cancel reads. */
+ * answers, until the last part has ended and a front job writes the whole. `call->lock` guards what srv_gen_cancel
+ * reads. */
 #ifndef VC_SERVER_SRV_GEN_H
 #define VC_SERVER_SRV_GEN_H
 
@@ -90,7 +91,8 @@ struct srv_gen {
     const char *model;                     /* as the request or the server names it */
     int64_t created;
     struct srv_part *parts; uint32_t num_parts;
-    bool stream, echo, echo_only, include_usage, continuous_usage, return_token_ids, tokens_as_ids, logprobs, include_reasoning, return_text;
+    bool stream, echo, echo_only, include_usage, continuous_usage, return_token_ids, tokens_as_ids, logprobs;
+    bool include_reasoning, return_text;
     bool all_logprobs;                     /* of the ids that were given */
     int32_t top_logprobs;
     struct srv_search *search;             /* with use_beam_search; in the arena */
@@ -104,7 +106,7 @@ struct srv_gen {
     uint32_t events;                       /* pump: sequence number of the next event */
     bool begun;                            /* pump: the stream or the answer has begun */
     vc_err error;                          /* pump: the first error of a part */
-    bool cancelled, submitted, closed;     /* call->lock; submitted: all parts; closed: no comment may begin the stream any more */
+    bool cancelled, submitted, closed;     /* call->lock; all parts; no comment may begin the stream any more */
 };
 
 struct srv_gen *srv_gen_new(struct srv_call *c, const struct srv_writer *w);
@@ -148,7 +150,8 @@ void srv_held_free(struct srv_held *h);    /* NULL is allowed */
 
 /* ---- pieces of answers ---- */
 const char *srv_fingerprint(const struct srv_gen *g);                /* NULL: none */
-void srv_add_fingerprint(const struct srv_gen *g, struct vc_buf *b); /* ,"system_fingerprint":"…" of a chunk, or nothing */
+/* ,"system_fingerprint":"…" of a chunk, or nothing */
+void srv_add_fingerprint(const struct srv_gen *g, struct vc_buf *b);
 void srv_random_hex(char *dst, size_t bytes);      /* 2 * bytes digits and a NUL */
 /* Text of one token as vLLM shows it: decoded alone, or "token_id:N". */
 void srv_token_text(const struct srv_gen *g, int32_t id, struct vc_buf *out);
@@ -164,12 +167,14 @@ void srv_add_margins(const struct srv_gen *g, struct vc_buf *b, const vc_output 
 void srv_stream_end(struct srv_gen *g);
 void srv_stream_fail(struct srv_gen *g, const vc_err *err);
 void srv_jo_null(struct vc_json_out *w, const char *key);
-void srv_jo_usage(struct vc_json_out *w, const struct srv_gen *g, uint64_t prompt, uint64_t completion, uint64_t cached, bool details);
+void srv_jo_usage(struct vc_json_out *w, const struct srv_gen *g, uint64_t prompt, uint64_t completion, uint64_t cached,
+                  bool details);
 void srv_jo_prompt_logprobs(struct vc_json_out *w, const struct srv_gen *g, const struct srv_part *p);
 /* Completions' four arrays: of the prompt (with echo), then of tokens. *chars: characters before, moved on. */
-void srv_jo_text_logprobs(struct vc_json_out *w, const struct srv_gen *g, const struct srv_part *prompt, const vc_logprob *v, size_t tokens, uint32_t per,
-                          uint64_t *chars);
-void srv_jo_chat_logprobs(struct vc_json_out *w, const struct srv_gen *g, const vc_logprob *v, size_t tokens, uint32_t per);
+void srv_jo_text_logprobs(struct vc_json_out *w, const struct srv_gen *g, const struct srv_part *prompt,
+                          const vc_logprob *v, size_t tokens, uint32_t per, uint64_t *chars);
+void srv_jo_chat_logprobs(struct vc_json_out *w, const struct srv_gen *g, const vc_logprob *v, size_t tokens,
+                          uint32_t per);
 void srv_gen_totals(const struct srv_gen *g, uint64_t *prompt, uint64_t *completion, uint64_t *cached);
 
 #endif

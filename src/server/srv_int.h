@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * srv_int.h: what the server is made of.
- * Threads: one HTTP thread (libmicrohttpd's), a front pool that reads bodies, renders and tokenizes, one pump per model that
- * takes its engine's outputs and writes answers, one watcher of clients that leave. A srv_call is shared by them: `lock`
- * guards the fields below it; everything above is set before the call leaves the HTTP thread. */
+ * Threads: one HTTP thread (libmicrohttpd's), a front pool that reads bodies, renders and tokenizes, one pump per model
+ * that takes its engine's outputs and writes answers, one watcher of clients that leave. A srv_call is shared by them:
+ * `lock` guards the fields below it; everything above is set before the call leaves the HTTP thread. */
 #ifndef VC_SERVER_SRV_INT_H
 #define VC_SERVER_SRV_INT_H
 
@@ -66,7 +66,7 @@ struct srv_call {
     struct srv_model *model;               /* that the body names; the first where it names none */
     const struct srv_route *route;         /* NULL: none has the path */
     struct MHD_Connection *conn;           /* NULL once the connection is done with the call */
-    void (*wake)(struct srv_call *c);      /* without a connection: what srv_wake_locked does for waiter; NULL with one */
+    void (*wake)(struct srv_call *c);      /* of a call without a connection: what srv_wake_locked does for waiter */
     void *waiter;
     atomic_uint refs;
     double begun;
@@ -102,14 +102,22 @@ void srv_call_unref(struct srv_call *c);
 /* The whole answer: takes b. Wakes the connection. Only the first answer of a call counts. */
 void srv_reply(struct srv_call *c, int status, const char *type, struct vc_buf *b);
 void srv_reply_json(struct srv_call *c, int status, struct vc_buf *b);
-/* vLLM's {"error": {"message", "type", "param", "code"}}, or Anthropic's {"type": "error", "error": {"type", "message"}} where
- * the route asks for it. param NULL: null. */
-void srv_error(struct srv_call *c, int status, const char *type, const char *param, const char *fmt, ...) VC_PRINTF(5, 6);
+/* vLLM's {"error": {"message", "type", "param", "code"}}, or Anthropic's {"type": "error", "error": {"type",
+ * "message"}} where the route asks for it. param NULL: null. */
+void srv_error(struct srv_call *c, int status, const char *type, const char *param, const char *fmt, ...)
+    VC_PRINTF(5, 6);
+/* A 400; false, so that a check can return it. */
+bool srv_refuse(struct srv_call *c, const char *param, const char *fmt, ...) VC_PRINTF(3, 4);
+/* The same, with vLLM's " (parameter=FIELD)" behind the text. */
+bool srv_refuse_field(struct srv_call *c, const char *field, const char *fmt, ...) VC_PRINTF(3, 4);
+/* The same in the form of pydantic's faults, one at loc. */
+bool srv_refuse_value(struct srv_call *c, const char *loc, const char *type, const char *msg, const char *input);
 /* A header of the request; NULL: absent. Only in handlers that run on the HTTP thread. */
 const char *srv_header(const struct srv_call *c, const char *name);
 /* {"detail": text}, as FastAPI answers for paths and methods. */
 void srv_detail(struct srv_call *c, int status, const char *text);
-void srv_error_body(const struct srv_call *c, struct vc_buf *b, int status, const char *type, const char *param, const char *text);
+void srv_error_body(const struct srv_call *c, struct vc_buf *b, int status, const char *type, const char *param,
+                    const char *text);
 const char *srv_error_type(int status);
 /* Lock held: more of a stream is in c->out. */
 void srv_wake_locked(struct srv_call *c);
@@ -145,7 +153,7 @@ struct srv_model {
     vc_sampling_params defaults;
     uint32_t max_live;
     atomic_uint live;                      /* choices in the engine */
-    atomic_bool failed, stuck;             /* the engine has ended; it had made no progress when /health was last asked */
+    atomic_bool failed, stuck;             /* the engine has ended; it stood still when /health was last asked */
     struct srv_pump *pump;
     struct srv_metrics *metrics;
 };
@@ -254,6 +262,7 @@ vc_status srv_pump_start(struct srv_model *m, vc_err *err);
 void srv_pump_stop(struct srv_model *m);
 void srv_pump_del(struct srv_model *m);    /* after the HTTP thread, which asks whether it is stuck */
 void srv_pump_kick(struct srv_model *m);   /* a request was submitted */
-double srv_pump_age(const struct srv_model *m);        /* seconds since it last went round; 0: it sleeps. It goes round twice a second at least */
+/* Seconds since it last went round, which it does twice a second at least; 0: it sleeps. */
+double srv_pump_age(const struct srv_model *m);
 
 #endif

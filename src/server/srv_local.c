@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * srv_local.c: calls that no connection waits for. A call wakes its srv_local as it would a connection, and is then in the
- * list of those that are answered. Locks are taken in the order srv_call, srv_local. */
+ * srv_local.c: calls that no connection waits for. A call wakes its srv_local as it would a connection, and is then in
+ * the list of those that are answered. Locks are taken in the order srv_call, srv_local. */
 #include "server/srv_local.h"
 
 #include <stdlib.h>
@@ -68,7 +68,8 @@ static void dispatch(struct srv_call *c, const char *path) {
     }
 }
 
-vc_status srv_local_post(struct srv_local *l, const char *path, const char *id, json_t *body, uint64_t tag, vc_err *err) {
+vc_status srv_local_post(struct srv_local *l, const char *path, const char *id, json_t *body, uint64_t tag,
+                         vc_err *err) {
     struct item *i = calloc(1, sizeof *i);
     struct srv_call *c = i ? srv_call_new(&l->srv) : NULL;
     if (c) c->request_id = strdup(id);

@@ -26,8 +26,7 @@ bool srv_gen_parts(struct srv_gen *g, uint32_t n) {
 }
 
 static bool no_tokens(struct srv_gen *g) {
-    srv_error(g->call, 400, NULL, g->prompt_name, "The prompt has no tokens. (parameter=%s)", g->prompt_name);
-    return false;
+    return srv_refuse_field(g->call, g->prompt_name, "The prompt has no tokens.");
 }
 
 /* Room for a prompt in front of the answer that is asked for, or of one token. */
@@ -60,18 +59,13 @@ static bool truncate_ids(struct srv_gen *g, struct srv_part *p) {
     const struct srv_value *v = &g->f.v[SRV_F_TRUNCATE_PROMPT_TOKENS], *side = &g->f.v[SRV_F_TRUNCATION_SIDE];
     uint32_t len = g->call->model->info.max_model_len;
     if (!v->given) return true;
-    if (v->i > len) {
-        srv_error(g->call, 400, NULL, "truncate_prompt_tokens",
-                  "truncate_prompt_tokens=%lld cannot be greater than max_model_len = %u. Please request a smaller "
-                  "truncation size. (parameter=truncate_prompt_tokens, value=%lld)",
-                  (long long)v->i, len, (long long)v->i);
-        return false;
-    }
-    if (side->given && strcmp(side->s, "left") != 0 && strcmp(side->s, "right") != 0) {
-        srv_error(g->call, 400, NULL, "truncation_side",
-                  "truncation_side must be 'left' or 'right'. (parameter=truncation_side)");
-        return false;
-    }
+    if (v->i > len)
+        return srv_refuse(g->call, "truncate_prompt_tokens",
+                          "truncate_prompt_tokens=%lld cannot be greater than max_model_len = %u. Please request a "
+                          "smaller truncation size. (parameter=truncate_prompt_tokens, value=%lld)",
+                          (long long)v->i, len, (long long)v->i);
+    if (side->given && strcmp(side->s, "left") != 0 && strcmp(side->s, "right") != 0)
+        return srv_refuse_field(g->call, "truncation_side", "truncation_side must be 'left' or 'right'.");
     size_t keep = v->i < 0 ? longest_prompt(g, len) : (size_t)v->i;
     /* Unless told, vLLM's tokenizers cut at the right for embedders. */
     bool right = side->given ? side->s[0] == 'r' : g->call->model->info.pooling != NULL;
@@ -94,8 +88,7 @@ bool srv_gen_prompt_ids(struct srv_gen *g, uint32_t i, int32_t *ids, size_t n, b
     p->owns_ids = owns;
     for (size_t k = 0; k < n; k++) {
         if ((uint32_t)ids[k] < vocab) continue;
-        srv_error(g->call, 400, NULL, NULL, "Token id %d is out of vocabulary", ids[k]);
-        return false;
+        return srv_refuse(g->call, NULL, "Token id %d is out of vocabulary", ids[k]);
     }
     return truncate_ids(g, p);
 }
@@ -126,19 +119,14 @@ bool srv_gen_fits(struct srv_gen *g, int64_t *longest) {
     for (uint32_t i = 0; i < g->num_parts; i++) n = VC_MAX(n, g->parts[i].num_ids);
     *longest = (int64_t)n;
     if (n <= len) return true;
-    srv_error(g->call, 400, NULL, "input_tokens",
-              "This model's maximum context length is %u tokens. However, your prompt contains %zu input tokens, which "
-              "exceeds this limit%s. Please reduce the length of the input prompt. (parameter=input_tokens, value=%zu)",
-              len, n, g->call->model->info.pooling ? "" : " even without any output tokens", n);
-    return false;
+    return srv_refuse(
+        g->call, "input_tokens",
+        "This model's maximum context length is %u tokens. However, your prompt contains %zu input tokens, which "
+        "exceeds this limit%s. Please reduce the length of the input prompt. (parameter=input_tokens, value=%zu)",
+        len, n, g->call->model->info.pooling ? "" : " even without any output tokens", n);
 }
 
 /* ---- from JSON ---- */
-
-static bool refuse(struct srv_gen *g, const char *param, const char *text) {
-    srv_error(g->call, 400, NULL, param, "%s", text);
-    return false;
-}
 
 /* [1, 2, 3] */
 static int ids_of(struct srv_gen *g, const json_t *v, int32_t **ids, char *at, size_t cap) {
@@ -158,22 +146,19 @@ static int ids_of(struct srv_gen *g, const json_t *v, int32_t **ids, char *at, s
 }
 
 static bool bad_prompt(struct srv_gen *g, const char *at) {
-    char loc[64], text[256];
+    char loc[64];
     snprintf(loc, sizeof loc, "body.%s%s%s", g->prompt_name, at[0] ? "." : "", at);
-    snprintf(text, sizeof text,
-             "1 validation error:\n  {'type': 'prompt_type', 'loc': '%s', 'msg': 'Input should be a string, a list of "
-             "strings, a list of token ids, or a list of those', 'input': ''}",
-             loc);
-    struct vc_buf b = { 0 };
-    srv_error_body(g->call, &b, 400, "Bad Request", loc, text);
-    srv_reply_json(g->call, 400, &b);
-    return false;
+    return srv_refuse_value(g->call, loc, "prompt_type",
+                            "Input should be a string, a list of strings, a list of token ids, or a list of those", "");
+}
+
+static bool no_prompt(struct srv_gen *g) {
+    return srv_refuse_field(g->call, "prompt", "Either prompt or prompt_embeds must be provided and non-empty.");
 }
 
 static bool text_prompt(struct srv_gen *g, uint32_t i, const json_t *v) {
     const struct srv_value *add = &g->f.v[SRV_F_ADD_SPECIAL_TOKENS];
-    if (json_string_length(v) == 0 && !g->call->model->info.pooling)
-        return refuse(g, "prompt", "Either prompt or prompt_embeds must be provided and non-empty. (parameter=prompt)");
+    if (json_string_length(v) == 0 && !g->call->model->info.pooling) return no_prompt(g);
     return srv_gen_prompt(g, i, json_string_value(v), json_string_length(v), !add->given || add->b);
 }
 
@@ -181,7 +166,7 @@ static bool ids_prompt(struct srv_gen *g, uint32_t i, const json_t *v) {
     int32_t *ids;
     char at[32] = "";
     int ok = ids_of(g, v, &ids, at, sizeof at);
-    if (ok < 0) return refuse(g, NULL, "out of memory");
+    if (ok < 0) return srv_refuse(g->call, NULL, "out of memory");
     if (!ok) return bad_prompt(g, at);
     if (json_array_size(v) == 0) return no_tokens(g);
     return srv_gen_prompt_ids(g, i, ids, json_array_size(v), false);
@@ -189,14 +174,13 @@ static bool ids_prompt(struct srv_gen *g, uint32_t i, const json_t *v) {
 
 bool srv_gen_prompts(struct srv_gen *g, const json_t *v) {
     const json_t *first = json_array_get(v, 0);
-    if (!v)
-        return refuse(g, "prompt", "Either prompt or prompt_embeds must be provided and non-empty. (parameter=prompt)");
+    if (!v) return no_prompt(g);
     if (json_is_string(v)) return srv_gen_parts(g, 1) && text_prompt(g, 0, v);
     if (!json_is_array(v)) return bad_prompt(g, "");
-    if (!first) return refuse(g, NULL, "You must pass at least one prompt");
+    if (!first) return srv_refuse(g->call, NULL, "You must pass at least one prompt");
     if (json_is_number(first)) return srv_gen_parts(g, 1) && ids_prompt(g, 0, v);
     size_t n = json_array_size(v);
-    if (n > MAX_PROMPTS) return refuse(g, g->prompt_name, "There are more than 2048 prompts.");
+    if (n > MAX_PROMPTS) return srv_refuse(g->call, g->prompt_name, "There are more than 2048 prompts.");
     if (!srv_gen_parts(g, (uint32_t)n)) return false;
     for (uint32_t i = 0; i < n; i++) {
         const json_t *e = json_array_get(v, i);
