@@ -2,7 +2,8 @@
  * srv_conns.c: by when a request must have arrived. libmicrohttpd's own limit counts silence, which a client that sends
  * a byte now and then never keeps; here every connection has a deadline while its request is on the way. A body that is
  * late gets a 408; a connection without whole headers is cut. The list and all sockets in it are guarded by `lock`:
- * libmicrohttpd tells of a closed connection before it closes the socket. */
+ * libmicrohttpd tells of a closed connection before it closes the socket. A session of TLS belongs to the HTTP thread,
+ * so there the 408 is only asked for: the socket ends for reading, and the read that finds it writes the answer. */
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -13,6 +14,7 @@
 
 struct srv_conn {
     struct srv_conn *prev, *next;
+    struct srv *srv;
     int fd;
     double deadline;                       /* monotonic seconds; 0: none, a request is being answered */
     struct srv_call *call;                 /* its headers are there, its body is not; borrowed */
@@ -26,7 +28,7 @@ struct srv_conns {
     double trimmed;
 };
 enum { TRIM_CLOSED = 1000, TRIM_PAUSE = 10 };      /* connections, seconds */
-
+enum { TLS_GRACE = 2 };                            /* seconds for the HTTP thread to write a 408 */
 
 struct srv_conns *srv_conns_new(void) {
     struct srv_conns *l = calloc(1, sizeof *l);
@@ -48,7 +50,7 @@ struct srv_conn *srv_conn_open(struct srv *s, int fd) {
     struct srv_conns *l = s->conns;
     struct srv_conn *c = calloc(1, sizeof *c);
     if (!c) return NULL;
-    *c = (struct srv_conn){ .fd = fd, .deadline = deadline_in(s, 0) };
+    *c = (struct srv_conn){ .srv = s, .fd = fd, .deadline = deadline_in(s, 0) };
     pthread_mutex_lock(&l->lock);
     c->next = l->first;
     if (c->next) c->next->prev = c;
@@ -74,8 +76,12 @@ void srv_conn_close(struct srv *s, struct srv_conn *c) {
 
 void srv_conn_headers(struct srv *s, struct srv_conn *c, struct srv_call *call) {
     if (!c) return;
+    double latest = deadline_in(s, 0);             /* of a later request: the silence before it does not count */
     pthread_mutex_lock(&s->conns->lock);
-    if (!c->cut) c->call = call;
+    if (!c->cut) {
+        c->call = call;
+        c->deadline = c->deadline > 0 ? VC_MIN(c->deadline, latest) : latest;
+    }
     pthread_mutex_unlock(&s->conns->lock);
 }
 
@@ -104,35 +110,55 @@ uint32_t srv_conns_count(struct srv *s) {
     return n;
 }
 
-/* Nothing of an answer is out yet, so it can be written past libmicrohttpd, which then finds the socket ended. Under
- * TLS there is no way to say it. */
-static void answer_late(const struct srv *s, const struct srv_conn *c) {
-    struct vc_buf body = { 0 }, b = { 0 };
-    if (s->p.ssl_certfile) return;
-    srv_error_body(c->call, &body, 408, NULL, NULL, "The body of the request did not arrive in time.");
-    vc_buf_printf(&b,
+static void late_text(const struct srv_call *call, struct vc_buf *b) {
+    struct vc_buf body = { 0 };
+    srv_error_body(call, &body, 408, NULL, NULL, "The body of the request did not arrive in time.");
+    vc_buf_printf(b,
                   "HTTP/1.1 408 Request Timeout\r\nConnection: close\r\nContent-Type: "
                   "application/json\r\nContent-Length: %zu\r\n\r\n",
                   body.n);
-    vc_buf_add(&b, body.p, body.n);
-    if (!b.failed && !body.failed) (void)send(c->fd, b.p, b.n, MSG_DONTWAIT | MSG_NOSIGNAL);
+    vc_buf_add(b, body.p, body.n);
+    b->failed |= body.failed;
     vc_buf_free(&body);
-    vc_buf_free(&b);
+}
+
+bool srv_conn_late(void *conn, struct vc_buf *b) {
+    struct srv_conn *c = conn;
+    pthread_mutex_lock(&c->srv->conns->lock);
+    bool late = c->cut;
+    if (late && c->call) late_text(c->call, b);
+    if (late) c->call = NULL;
+    pthread_mutex_unlock(&c->srv->conns->lock);
+    return late;
+}
+
+/* Lock held. Nothing of an answer is out yet, so without TLS it can be written past libmicrohttpd, which then finds the
+ * socket ended. What is still there after the grace ends in any case. */
+static void cut_late(const struct srv *s, struct srv_conn *c, double now) {
+    bool first = !c->cut;
+    c->cut = true;
+    c->deadline = 0;
+    if (first && c->call) {
+        atomic_store(&c->call->late, true);
+        if (s->tls) {
+            c->deadline = now + TLS_GRACE;
+            (void)shutdown(c->fd, SHUT_RD);
+            return;
+        }
+        struct vc_buf b = { 0 };
+        late_text(c->call, &b);
+        if (!b.failed) (void)send(c->fd, b.p, b.n, MSG_DONTWAIT | MSG_NOSIGNAL);
+        vc_buf_free(&b);
+    }
+    (void)shutdown(c->fd, SHUT_RDWR);
 }
 
 void srv_conns_sweep(struct srv *s) {
     struct srv_conns *l = s->conns;
     double now = vc_now();
     pthread_mutex_lock(&l->lock);
-    for (struct srv_conn *c = l->first; c; c = c->next) {
-        if (c->cut || c->deadline <= 0 || now < c->deadline) continue;
-        c->cut = true;
-        if (c->call) {
-            answer_late(s, c);
-            atomic_store(&c->call->late, true);
-        }
-        (void)shutdown(c->fd, SHUT_RDWR);
-    }
+    for (struct srv_conn *c = l->first; c; c = c->next)
+        if (c->deadline > 0 && now >= c->deadline) cut_late(s, c, now);
     /* Thousands of connections leave free pieces all over the heap, which the allocator would keep. */
     bool trim = l->closed >= TRIM_CLOSED && now - l->trimmed >= TRIM_PAUSE;
     if (trim) {

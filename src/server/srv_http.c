@@ -266,8 +266,8 @@ static void connection_changed(void *cls, struct MHD_Connection *conn, void **ct
     if (what == MHD_CONNECTION_NOTIFY_STARTED) {
         const union MHD_ConnectionInfo *fd = MHD_get_connection_info(conn, MHD_CONNECTION_INFO_CONNECTION_FD);
         *ctx = fd ? srv_conn_open(s, (int)fd->connect_fd) : NULL;
-        if (s->tls && *ctx) srv_tls_begin(s->tls, conn, srv_conn_tls(*ctx));
-        else if (s->tls && fd) shutdown(fd->connect_fd, SHUT_RDWR);        /* without memory for it no certificate would be asked for */
+        bool ok = !s->tls || (*ctx && srv_tls_begin(s->tls, conn, srv_conn_late, *ctx, srv_conn_tls(*ctx)));
+        if (!ok && fd) shutdown(fd->connect_fd, SHUT_RDWR);        /* no certificate would be asked for */
     } else {
         if (s->tls && *ctx) srv_tls_end(s->tls, srv_conn_tls(*ctx));
         srv_conn_close(s, *ctx);

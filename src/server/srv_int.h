@@ -213,6 +213,8 @@ struct srv_conn *srv_conn_open(struct srv *s, int fd);
 void srv_conn_close(struct srv *s, struct srv_conn *c);
 void **srv_conn_tls(struct srv_conn *c);   /* its credentials of HTTPS, held until it ends */
 void srv_conn_headers(struct srv *s, struct srv_conn *c, struct srv_call *call);       /* they are there */
+/* HTTP thread: true when conn, a struct srv_conn, is cut; b then holds what its client is told, or nothing. Once. */
+bool srv_conn_late(void *conn, struct vc_buf *b);
 bool srv_conn_whole(struct srv *s, struct srv_conn *c);    /* the request is there; false: too late, the connection is cut */
 void srv_conn_next(struct srv *s, struct srv_conn *c);     /* the answer is out: another request may come */
 uint32_t srv_conns_count(struct srv *s);

@@ -1,13 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0
  * srv_tls.c: credentials of HTTPS. libmicrohttpd keeps those it was started with for ever; each connection is therefore
  * given the newest ones before its handshake begins, and holds them until it ends. Clients' certificates are asked
- * for and checked within the handshake: a connection without a good one comes to nothing. */
+ * for and checked within the handshake: a connection without a good one comes to nothing.
+ * A session is used by the HTTP thread alone. What a connection that is cut has yet to say is therefore written when
+ * that thread reads: inside the function with which GnuTLS reads from the socket. A send is safe there, for GnuTLS lets a
+ * session be sent on by one thread while another is within a read ("Thread safety" in its manual), so it holds nothing
+ * across that function. Nobody else sends: libmicrohttpd's sends are made by the thread that is here. */
 #include <errno.h>
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 
 #include <gnutls/gnutls.h>
@@ -23,6 +29,13 @@ struct creds {
     atomic_uint refs;
     gnutls_certificate_credentials_t x509;
     gnutls_certificate_request_t ask;
+};
+struct conn {
+    gnutls_session_t session;              /* libmicrohttpd's */
+    struct creds *creds;                   /* one reference */
+    int fd;
+    srv_tls_cut *cut;
+    void *arg;
 };
 struct stamp {
     dev_t dev;
@@ -187,22 +200,57 @@ static int check_client(gnutls_session_t session) {
     return GNUTLS_E_CERTIFICATE_ERROR;
 }
 
-void srv_tls_begin(struct srv_tls *t, struct MHD_Connection *conn, void **held) {
+/* A socket as GnuTLS's own functions take it. */
+static gnutls_transport_ptr_t of_fd(int fd) { return (gnutls_transport_ptr_t)(intptr_t)fd; }
+
+/* The last of a connection. One record into the socket, which never blocks: without room it is not said. */
+static void say(gnutls_session_t session, const struct vc_buf *b) {
+    if (b->n && !b->failed) (void)gnutls_record_send(session, b->p, b->n);
+    (void)gnutls_alert_send(session, GNUTLS_AL_WARNING, GNUTLS_A_CLOSE_NOTIFY);
+}
+
+/* GnuTLS reads. Cut: 0, the end. */
+static ssize_t pull(gnutls_transport_ptr_t ptr, void *dst, size_t n) {
+    const struct conn *c = ptr;
+    struct vc_buf last = { 0 };
+    if (!c->cut(c->arg, &last)) return recv(c->fd, dst, n, 0);
+    if (last.n) say(c->session, &last);
+    vc_buf_free(&last);
+    return 0;
+}
+
+static int pull_wait(gnutls_transport_ptr_t ptr, unsigned ms) {
+    const struct conn *c = ptr;
+    return gnutls_system_recv_timeout(of_fd(c->fd), ms);
+}
+
+bool srv_tls_begin(struct srv_tls *t, struct MHD_Connection *conn, srv_tls_cut *cut, void *arg, void **held) {
     const union MHD_ConnectionInfo *info = MHD_get_connection_info(conn, MHD_CONNECTION_INFO_GNUTLS_SESSION);
-    if (!info || !info->tls_session) return;
+    if (!info || !info->tls_session) return false;
     gnutls_session_t session = info->tls_session;
+    info = MHD_get_connection_info(conn, MHD_CONNECTION_INFO_CONNECTION_FD);
+    struct conn *c = info ? calloc(1, sizeof *c) : NULL;
+    if (!c) return false;
+    *c = (struct conn){ .session = session, .fd = (int)info->connect_fd, .cut = cut, .arg = arg };
     pthread_mutex_lock(&t->lock);
-    struct creds *c = t->now;
-    atomic_fetch_add(&c->refs, 1);
+    c->creds = t->now;
+    atomic_fetch_add(&c->creds->refs, 1);
     pthread_mutex_unlock(&t->lock);
     *held = c;
-    (void)gnutls_credentials_set(session, GNUTLS_CRD_CERTIFICATE, c->x509);
-    gnutls_certificate_server_set_request(session, c->ask);
-    if (c->ask != GNUTLS_CERT_IGNORE) gnutls_session_set_verify_function(session, check_client);
+    (void)gnutls_credentials_set(session, GNUTLS_CRD_CERTIFICATE, c->creds->x509);
+    gnutls_certificate_server_set_request(session, c->creds->ask);
+    if (c->creds->ask != GNUTLS_CERT_IGNORE) gnutls_session_set_verify_function(session, check_client);
+    gnutls_transport_set_ptr2(session, c, of_fd(c->fd));
+    gnutls_transport_set_pull_function(session, pull);
+    gnutls_transport_set_pull_timeout_function(session, pull_wait);
+    return true;
 }
 
 void srv_tls_end(struct srv_tls *t, void **held) {
+    struct conn *c = *held;
     (void)t;
-    drop(*held);
+    if (!c) return;
+    drop(c->creds);
+    free(c);
     *held = NULL;
 }

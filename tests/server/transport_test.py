@@ -6,6 +6,8 @@ import atexit
 import http.client
 import json
 import os
+import re
+import select
 import shutil
 import signal
 import socket
@@ -121,6 +123,62 @@ def tls():
     raw.sendall(b"GET /health HTTP/1.1\r\nHost: a\r\n\r\n")
     assert not raw.recv(100).startswith(b"HTTP/1.1 200")
     assert completion(first) == 4
+    server.stop()
+
+
+def tls_connect(server, version=None):
+    context = ssl.create_default_context(cafile="ca.pem")
+    if version:
+        context.maximum_version = version
+    raw = socket.create_connection(("127.0.0.1", server.port), timeout=30)
+    return context.wrap_socket(raw, server_hostname="localhost", suppress_ragged_eofs=False)
+
+
+def until_end(sock):
+    """What comes until the other side says, by TLS, that nothing more does. A connection that is only dropped raises."""
+    data = b""
+    while part := sock.recv(4096):
+        data += part
+    return data
+
+
+def tls_late():
+    """A body that does not come in time is answered over TLS as without it: silent, dripping, after another request, told to go on."""
+    server = Server("--ssl-certfile", "one.pem", "--ssl-keyfile", "one.key", "--request-timeout", "1", "--idle-timeout", "3", "--log-format", "json")
+    head = b"POST %s HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: 100000\r\n%s\r\n"
+    late = 0
+    for version in (ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_3):
+        for path, error, extra in ((b"/v1/completions", b'"type":"RequestTimeout"', b""), (b"/v1/messages", b'{"type":"error",', b""),
+                                   (b"/v1/completions", b'"type":"RequestTimeout"', b"Expect: 100-continue\r\n")):
+            for before, drips in ((False, False), (True, False), (False, True)):
+                sock, text = tls_connect(server, version), b""
+                if before:
+                    sock.sendall(b"GET /version HTTP/1.1\r\nHost: a\r\n\r\n")
+                    while not text.endswith(b"}"):
+                        text += sock.recv(4096)
+                    assert text.startswith(b"HTTP/1.1 200"), text
+                sock.sendall(head % (path, extra))
+                if extra:
+                    assert sock.recv(4096).startswith(b"HTTP/1.1 100")
+                sock.sendall(b'{"prompt":')
+                while drips and not select.select([sock], [], [], 0.05)[0]:
+                    sock.sendall(b" ")
+                text = until_end(sock)
+                assert text.startswith(b"HTTP/1.1 408 Request Timeout\r\n") and error in text, (version, path, before, drips, text)
+                length = int(re.search(rb"Content-Length: (\d+)", text)[1])
+                assert len(text.split(b"\r\n\r\n", 1)[1]) == length, text
+                sock.close()
+                late += 1
+    sock = tls_connect(server)                          # half a head: cut, and nothing is said
+    sock.sendall(b"GET /version HTTP/1.1\r\nHost:")
+    try:
+        assert until_end(sock) == b""
+    except (ssl.SSLError, ConnectionError):
+        pass
+    raw = socket.create_connection(("127.0.0.1", server.port), timeout=30)        # no handshake
+    assert raw.recv(100) == b""
+    assert completion(server.https("ca.pem")) == 4
+    server.wait_said('"status":408', late)
     server.stop()
 
 
@@ -281,7 +339,7 @@ def main():
             authority(ca)
         for name, ca, usage in (("one", "ca", "serverAuth"), ("two", "ca", "serverAuth"), ("client", "ca", "clientAuth"), ("stranger", "other", "clientAuth")):
             certificate(name, ca, usage)
-        for test in (tls, tls_reload, tls_refresh, clients_certificates, bad_tls, unix_socket, systemd_socket):
+        for test in (tls, tls_late, tls_reload, tls_refresh, clients_certificates, bad_tls, unix_socket, systemd_socket):
             test()
             print("ok", test.__name__, flush=True)
         if shutil.which("systemd-socket-activate"):
