@@ -163,6 +163,13 @@ bool srv_refuse_value(struct srv_call *c, const char *loc, const char *type, con
     return false;
 }
 
+const char *srv_err_text(const vc_err *err) { return err->text[0] ? err->text : vc_status_text(err->status); }
+
+bool srv_refuse_err(struct srv_call *c, const vc_err *err) {
+    reply_error(c, vc_status_http(err->status), NULL, NULL, srv_err_text(err));
+    return false;
+}
+
 void srv_detail(struct srv_call *c, int status, const char *text) {
     struct vc_buf b = { 0 };
     vc_buf_printf(&b, "{\"detail\":\"%s\"}", text);

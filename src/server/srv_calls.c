@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * srv_calls.c: tool calls that were forced by a schema, cut out of the text as it arrives. Required: the text is
- * [{"name": N, "parameters": {…}}, …] with any white space; named: it is the arguments alone. The text follows the schema,
- * so only strings, nesting and the position in a call are followed; whatever else comes is ignored. */
+ * [{"name": N, "parameters": {…}}, …] with any white space; named: it is the arguments alone. The text follows the
+ * schema, so only strings, nesting and the position in a call are followed; whatever else comes is ignored. */
 #include <string.h>
 
 #include "server/srv_calls.h"
@@ -10,7 +10,9 @@ enum { OUTSIDE, NAME, BEFORE_ARGS, ARGS };
 
 static bool blank(char c) { return c == ' ' || c == '\n' || c == '\t' || c == '\r'; }
 
-void srv_calls_init(struct srv_calls *s, bool named) { *s = (struct srv_calls){ .state = named ? ARGS : OUTSIDE, .named = named }; }
+void srv_calls_init(struct srv_calls *s, bool named) {
+    *s = (struct srv_calls){ .state = named ? ARGS : OUTSIDE, .named = named };
+}
 
 /* One more byte of arguments; true: their value is complete. */
 static bool args_byte(struct srv_calls *s, char c) {
@@ -27,8 +29,9 @@ static bool args_byte(struct srv_calls *s, char c) {
     return false;
 }
 
-/* Bytes between calls and before arguments: `colons` counts those of the object, so that the second one of a call leads
- * to the arguments. Names stand in strings whose escapes are those of JSON; a name of a tool has none that matter here. */
+/* Bytes between calls and before arguments: `colons` counts those of the object, so that the second one of a call
+ * leads to the arguments. Names stand in strings whose escapes are those of JSON; a name of a tool has none that
+ * matter here. */
 static void other_byte(struct srv_calls *s, char c) {
     if (s->in_string) {
         if (s->escaped) s->escaped = false;
@@ -58,8 +61,12 @@ static void other_byte(struct srv_calls *s, char c) {
 
 static void emit(struct srv_calls *s, bool with_name) {
     if (s->n == SRV_CALLS_MOST) return;
-    s->delta[s->n] = (vc_tool_delta){ .index = s->index, .name = with_name ? s->name.p : NULL, .arguments = s->args.p ? s->args.p + s->from : "",
-                                      .arguments_len = s->args.n - s->from };
+    s->delta[s->n] = (vc_tool_delta){
+        .index = s->index,
+        .name = with_name ? s->name.p : NULL,
+        .arguments = s->args.p ? s->args.p + s->from : "",
+        .arguments_len = s->args.n - s->from,
+    };
     s->offset[s->n++] = s->from;
     s->from = s->args.n;
 }

@@ -139,8 +139,7 @@ bool srv_chat_text(struct srv_call *c, const struct srv_value *f, bool with_tool
     free(tools);
     free(documents);
     free(vars);
-    if (s != VC_OK) srv_error(c, vc_status_http(s), NULL, NULL, "%s", err.text[0] ? err.text : vc_status_text(s));
-    return s == VC_OK;
+    return s == VC_OK || srv_refuse_err(c, &err);
 }
 
 bool srv_chat_checked(struct srv_call *c, const struct srv_value *f) {

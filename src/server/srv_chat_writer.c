@@ -55,8 +55,11 @@ static void tool_deltas(struct srv_answer *a, struct vc_buf *b, const vc_output 
     vc_buf_addc(b, ']');
 }
 
+/* Does a parser cut the text? */
+static bool is_parsed(const struct srv_gen *g) { return g->tools != SRV_TOOLS_NONE || g->rp.reasoning_parser; }
+
 static void delta(struct srv_gen *g, struct srv_answer *a, struct vc_buf *b, const vc_output *o) {
-    bool reasoning = g->include_reasoning && o->reasoning_len > 0, parsed = g->tools != SRV_TOOLS_NONE || g->rp.reasoning_parser;
+    bool reasoning = g->include_reasoning && o->reasoning_len > 0, parsed = is_parsed(g);
     vc_buf_addc(b, '{');
     if (reasoning) {
         add_str(b, "\"reasoning\":", o->reasoning, o->reasoning_len);
@@ -80,7 +83,7 @@ static const char *reason_of(const struct srv_gen *g, const struct srv_answer *a
 /* Does the output say anything? Markup that a parser holds back gives none. */
 static bool is_silent(const struct srv_gen *g, const vc_output *o) {
     if (o->finished || o->text_len || o->num_tools || (o->reasoning_len && g->include_reasoning)) return false;
-    return (g->tools != SRV_TOOLS_NONE || g->rp.reasoning_parser) && !g->logprobs && !g->return_token_ids && !g->rp.sampling.return_margin;
+    return is_parsed(g) && !g->logprobs && !g->return_token_ids && !g->rp.sampling.return_margin;
 }
 
 static void one_chunk(struct srv_gen *g, struct srv_part *p, struct srv_answer *a, const vc_output *o, bool last) {
@@ -246,4 +249,11 @@ static void whole(struct srv_gen *g, struct vc_buf *b) {
     vc_jo_end_obj(&w);
 }
 
-const struct srv_writer srv_chat_writer = { "chat.completion.chunk", "chatcmpl-", chunk, srv_stream_end, whole, srv_stream_fail, false };
+const struct srv_writer srv_chat_writer = {
+    .object = "chat.completion.chunk",
+    .id_prefix = "chatcmpl-",
+    .chunk = chunk,
+    .end = srv_stream_end,
+    .whole = whole,
+    .fail = srv_stream_fail,
+};

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * srv_front.c: the front pool: a few threads that read bodies, render, tokenize, submit, and write long answers, so that
- * neither the HTTP thread nor the pump waits for one request. The queue is as long as there are calls. */
+ * srv_front.c: the front pool: a few threads that read bodies, render, tokenize, submit, and write long answers, so
+ * that neither the HTTP thread nor the pump waits for one request. The queue is as long as there are calls. */
 #include <stdlib.h>
 
 #include "base/thread.h"

@@ -162,9 +162,9 @@ bool srv_gen_common(struct srv_gen *g, enum srv_body_kind where) {
 
 /* ---- into the engine ---- */
 
-static void rejected(struct srv_gen *g, vc_status s, const vc_err *err) {
+static void rejected(struct srv_gen *g, const vc_err *err) {
     struct srv_call *c = g->call;
-    srv_error(c, vc_status_http(s), NULL, NULL, "%s", err->text[0] ? err->text : vc_status_text(s));
+    (void)srv_refuse_err(c, err);
     pthread_mutex_lock(&c->lock);
     if (c->stream) {                           /* an earlier part has begun the stream: it is cut */
         c->gone = true;
@@ -255,9 +255,8 @@ void srv_gen_submit(struct srv_gen *g) {
         return;
     }
     for (uint32_t i = 0; i < g->num_parts; i++) {
-        vc_status s = submit_part(g, &g->parts[i], &err);
-        if (s == VC_OK) continue;
-        rejected(g, s, &err);
+        if (submit_part(g, &g->parts[i], &err) == VC_OK) continue;
+        rejected(g, &err);
         return;
     }
     pthread_mutex_lock(&c->lock);

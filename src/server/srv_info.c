@@ -18,7 +18,7 @@ void srv_get_ready(struct srv_call *c) {
     struct vc_buf b = { 0 };
     struct srv *s = c->srv;
     bool ok = atomic_load(&s->loaded) && srv_models_running(s) && !atomic_load(&s->draining);
-    vc_buf_adds(&b, ok ? "{\"status\":\"ready\"}" : atomic_load(&s->draining) ? "{\"status\":\"draining\"}" : "{\"status\":\"loading\"}");
+    vc_buf_printf(&b, "{\"status\":\"%s\"}", ok ? "ready" : atomic_load(&s->draining) ? "draining" : "loading");
     srv_reply_json(c, ok ? 200 : 503, &b);
 }
 
@@ -62,8 +62,11 @@ void srv_get_debug(struct srv_call *c) {
         vc_stats t = { .struct_size = sizeof t };
         (void)vc_get_stats(m->engine, &t);
         const struct { const char *key; uint64_t v; } rows[] = {
-            { "answers", atomic_load(&m->live) }, { "running", t.running }, { "waiting", t.waiting }, { "blocks", m->info.num_kv_blocks }, { "free_blocks", t.free_blocks },
-            { "steps", t.steps }, { "preemptions", t.preemptions } };
+            { "answers", atomic_load(&m->live) }, { "running", t.running },
+            { "waiting", t.waiting },             { "blocks", m->info.num_kv_blocks },
+            { "free_blocks", t.free_blocks },     { "steps", t.steps },
+            { "preemptions", t.preemptions },
+        };
         vc_jo_begin_obj(&w);
         vc_jo_key(&w, "name");
         vc_jo_str(&w, srv_model_name(m));
@@ -79,8 +82,10 @@ void srv_get_debug(struct srv_call *c) {
 }
 
 static void permission(struct vc_json_out *w, int64_t created) {
-    static const struct { const char *key; bool on; } flags[] = { { "allow_create_engine", false }, { "allow_sampling", true }, { "allow_logprobs", true },
-                                                                  { "allow_search_indices", false }, { "allow_view", true }, { "allow_fine_tuning", false } };
+    static const struct { const char *key; bool on; } flags[] = {
+        { "allow_create_engine", false },  { "allow_sampling", true }, { "allow_logprobs", true },
+        { "allow_search_indices", false }, { "allow_view", true },     { "allow_fine_tuning", false },
+    };
     char id[64] = "modelperm-";
     srv_random_hex(id + 10, 8);
     vc_jo_begin_obj(w);
@@ -166,9 +171,10 @@ static void answer_tokens(struct srv_call *c, const char *text, size_t n, bool a
     vc_err err = VC_ERR_INIT;
     int32_t *ids = NULL;
     size_t count = 0;
-    vc_status st = vc_tokenize(m->engine, text, n, VC_TOK_PARSE_SPECIAL | (add_special ? VC_TOK_ADD_SPECIAL : 0), &ids, &count, &err);
+    int flags = VC_TOK_PARSE_SPECIAL | (add_special ? VC_TOK_ADD_SPECIAL : 0);
+    vc_status st = vc_tokenize(m->engine, text, n, flags, &ids, &count, &err);
     if (st != VC_OK) {
-        srv_error(c, vc_status_http(st), NULL, NULL, "%s", err.text);
+        (void)srv_refuse_err(c, &err);
         return;
     }
     vc_jo_init(&w, &b, VC_JSON_COMPACT);
@@ -203,7 +209,10 @@ static void neither(struct srv_call *c, const json_t *root) {
     char shown[64], text[512];
     struct vc_buf b = { 0 };
     srv_py_type(root, shown, sizeof shown);
-    snprintf(text, sizeof text, "2 validation errors:\n  {'type': 'missing', 'loc': 'body.prompt', 'msg': 'Field required', 'input': '%s'}\n  {'type': 'missing', 'loc': 'body.messages', 'msg': 'Field required', 'input': '%s'}",
+    snprintf(text, sizeof text,
+             "2 validation errors:\n"
+             "  {'type': 'missing', 'loc': 'body.prompt', 'msg': 'Field required', 'input': '%s'}\n"
+             "  {'type': 'missing', 'loc': 'body.messages', 'msg': 'Field required', 'input': '%s'}",
              shown, shown);
     srv_error_body(c, &b, 400, "Bad Request", "body.prompt", text);
     srv_reply_json(c, 400, &b);
@@ -224,7 +233,8 @@ void srv_post_tokenize(struct srv_call *c) {
     } else if (srv_fields_read(c, SRV_BODY_TOK_TEXT, root, f) && srv_model_known(c, f->v[SRV_F_MODEL].s)) {
         const struct srv_value *add = &f->v[SRV_F_ADD_SPECIAL_TOKENS];
         const json_t *text = f->v[SRV_F_TOK_PROMPT].json;
-        answer_tokens(c, json_string_value(text), json_string_length(text), !add->given || add->b, is_true(&f->v[SRV_F_RETURN_TOKEN_STRS]));
+        answer_tokens(c, json_string_value(text), json_string_length(text), !add->given || add->b,
+                      is_true(&f->v[SRV_F_RETURN_TOKEN_STRS]));
     }
     free(f);
     json_decref(root);
@@ -235,10 +245,9 @@ static bool read_tokens(struct srv_call *c, const json_t *list, int32_t *ids) {
     uint32_t vocab = c->model->info.vocab_size;
     for (size_t i = 0; i < json_array_size(list); i++) {
         json_int_t x = json_integer_value(json_array_get(list, i));
-        if (x < 0 || x >= vocab) {
-            srv_error(c, 400, NULL, "tokens", "Token id %lld is out of vocabulary. Vocabulary size: %u (parameter=tokens)", (long long)x, vocab);
-            return false;
-        }
+        if (x < 0 || x >= vocab)
+            return srv_refuse_field(c, "tokens", "Token id %lld is out of vocabulary. Vocabulary size: %u",
+                                    (long long)x, vocab);
         ids[i] = (int32_t)x;
     }
     return true;
@@ -260,7 +269,7 @@ static void detokenize(struct srv_call *c, const json_t *list) {
             vc_buf_addc(&b, '}');
             srv_reply_json(c, 200, &b);
         } else {
-            srv_error(c, vc_status_http(s), NULL, NULL, "%s", err.text);
+            (void)srv_refuse_err(c, &err);
         }
     }
     vc_free(text);
@@ -275,7 +284,8 @@ void srv_post_detokenize(struct srv_call *c) {
         free(f);
         return;
     }
-    if (srv_fields_read(c, SRV_BODY_DETOK, root, f) && srv_model_known(c, f->v[SRV_F_MODEL].s)) detokenize(c, f->v[SRV_F_TOKENS].json);
+    if (srv_fields_read(c, SRV_BODY_DETOK, root, f) && srv_model_known(c, f->v[SRV_F_MODEL].s))
+        detokenize(c, f->v[SRV_F_TOKENS].json);
     free(f);
     json_decref(root);
 }

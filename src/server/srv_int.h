@@ -112,6 +112,9 @@ bool srv_refuse(struct srv_call *c, const char *param, const char *fmt, ...) VC_
 bool srv_refuse_field(struct srv_call *c, const char *field, const char *fmt, ...) VC_PRINTF(3, 4);
 /* The same in the form of pydantic's faults, one at loc. */
 bool srv_refuse_value(struct srv_call *c, const char *loc, const char *type, const char *msg, const char *input);
+/* What err says, with the status that belongs to it. */
+bool srv_refuse_err(struct srv_call *c, const vc_err *err);
+const char *srv_err_text(const vc_err *err);
 /* A header of the request; NULL: absent. Only in handlers that run on the HTTP thread. */
 const char *srv_header(const struct srv_call *c, const char *name);
 /* {"detail": text}, as FastAPI answers for paths and methods. */

@@ -5,8 +5,8 @@
 
 #include "server/srv_int.h"
 
-/* Takes the lines of vc_log_line until _stop, which waits a moment for those that are not written. NULL: no memory or thread;
- * lines then go to stderr as they did. json: an object per line. */
+/* Takes the lines of vc_log_line until _stop, which waits a moment for those that are not written. NULL: no memory or
+ * thread; lines then go to stderr as they did. json: an object per line. */
 struct srv_log *srv_log_start(bool json);
 void srv_log_stop(struct srv_log *l);
 bool srv_log_json(const struct srv_log *l);

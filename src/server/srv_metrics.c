@@ -22,7 +22,12 @@ enum id {
 #undef SRV_METRIC
     NUM_METRICS
 };
-static const struct row { enum kind kind; const char *name, *label, *values; enum set set; const char *help; } rows[NUM_METRICS] = {
+static const struct row {
+    enum kind kind;
+    const char *name, *label, *values;
+    enum set set;
+    const char *help;
+} rows[NUM_METRICS] = {
 #define SRV_METRIC(id, kind, name, label, values, buckets, help) { kind, name, label, values, buckets, help },
 #include "server/metrics.def"
 #undef SRV_METRIC
@@ -35,21 +40,28 @@ static const double sets[][MAX_BUCKETS] = {      /* 0 ends a list */
     [LENGTHS] = { 0 },                           /* 1, 2, 5, 10 … up to the context */
     [ENGINE] = { 0 },                            /* the engine's own */
     [FEW] = { 1, 2, 5, 10, 20 },
-    [TTFT] = { 0.001, 0.005, 0.01, 0.02, 0.04, 0.06, 0.08, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10, 20, 40, 80, 160, 640, 2560 },
+    [TTFT] = { 0.001, 0.005, 0.01, 0.02, 0.04, 0.06, 0.08, 0.1, 0.25, 0.5, 0.75,
+               1, 2.5, 5, 7.5, 10, 20, 40, 80, 160, 640, 2560 },
     [ITL] = { 0.01, 0.025, 0.05, 0.075, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.75, 1, 2.5, 5, 7.5, 10, 20, 40, 80 },
     [TIMES] = { 0.3, 0.5, 0.8, 1, 1.5, 2, 2.5, 5, 10, 15, 20, 30, 40, 50, 60, 120, 240, 480, 960, 1920, 7680 },
     [PREEMPTED] = { 1, 2, 3, 4, 5, 10, 20 },
 };
 static const double http_few[MAX_BUCKETS] = { 0.1, 0.5, 1 };
-static const double http_many[MAX_BUCKETS] = { 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1, 1.5, 2, 2.5, 3, 3.5, 4, 4.5, 5, 7.5, 10, 30, 60 };
+static const double http_many[MAX_BUCKETS] = { 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1, 1.5, 2,
+                                               2.5, 3, 3.5, 4, 4.5, 5, 7.5, 10, 30, 60 };
 
 struct hist { uint64_t bucket[MAX_BUCKETS + 1], n; double sum; };
 /* HTTP figures of one handler; the last one stands for paths that no route has. */
 enum { METHODS = 2, CLASSES = 4, HANDLERS = SRV_NUM_ROUTES + 1 };
 struct http { uint64_t requests[METHODS][CLASSES]; double in, out; struct hist time[METHODS]; uint64_t n; };
-static const char *const tool_modes[] = { "streaming", "non_streaming" }, *const tool_outcomes[] = { "tool_call", "no_tool_call" },
-                  *const tool_types[] = { "chat_completions", "responses", "other" };
-enum { TOOL_MODES = VC_ARRAY_LEN(tool_modes), TOOL_OUTCOMES = VC_ARRAY_LEN(tool_outcomes), TOOL_TYPES = VC_ARRAY_LEN(tool_types) };
+static const char *const tool_modes[] = { "streaming", "non_streaming" };
+static const char *const tool_outcomes[] = { "tool_call", "no_tool_call" };
+static const char *const tool_types[] = { "chat_completions", "responses", "other" };
+enum {
+    TOOL_MODES = VC_ARRAY_LEN(tool_modes),
+    TOOL_OUTCOMES = VC_ARRAY_LEN(tool_outcomes),
+    TOOL_TYPES = VC_ARRAY_LEN(tool_types)
+};
 struct srv_metrics {
     pthread_mutex_t lock;
     double value[NUM_METRICS][MAX_VALUES];
@@ -141,11 +153,21 @@ void srv_metrics_rejected(struct srv_metrics *m) {
     pthread_mutex_unlock(&m->lock);
 }
 
+/* Those that ask how the server is are not among its figures. */
+static bool is_counted(size_t route) {
+    static const enum srv_route_id questions[] = {
+        SRV_AT_METRICS, SRV_AT_HEALTH, SRV_AT_PING, SRV_AT_LOAD, SRV_AT_VERSION, SRV_AT_READY
+    };
+    for (size_t i = 0; i < VC_ARRAY_LEN(questions); i++)
+        if (route == questions[i]) return false;
+    return true;
+}
+
 void srv_metrics_http(struct srv_http_metrics *m, const struct srv_call *c) {
     size_t i = c->route ? (size_t)(c->route - srv_routes) : SRV_NUM_ROUTES;
     int method = !strcmp(c->method, "POST"), class = c->left.status / 100 - 2;
     if (class < 0 || class >= CLASSES) class = CLASSES - 1;
-    if (i == SRV_AT_METRICS || i == SRV_AT_HEALTH || i == SRV_AT_PING || i == SRV_AT_LOAD || i == SRV_AT_VERSION || i == SRV_AT_READY) return;
+    if (!is_counted(i)) return;
     double t = vc_now() - c->begun;
     pthread_mutex_lock(&m->lock);
     struct http *h = &m->handler[i];
@@ -165,7 +187,8 @@ static int reason_at(const char *reason) {
     return 3;
 }
 
-static void first_token(struct srv_metrics *m, const struct srv_gen *g, struct srv_part *p, const vc_output *o, double now) {
+static void first_token(struct srv_metrics *m, const struct srv_gen *g, struct srv_part *p, const vc_output *o,
+                        double now) {
     double prompt = o->num_prompt_tokens, cached = o->num_cached_tokens;
     p->first_token = now;
     observe(m, M_H_TTFT, now - p->submitted_at);
@@ -180,7 +203,8 @@ static void first_token(struct srv_metrics *m, const struct srv_gen *g, struct s
     m->value[M_CACHED_BY][0] += cached;
 }
 
-/* Phases of a choice that has ended, by the engine's clock, as vLLM's FinishedRequestStats: one that was never placed has none. */
+/* Phases of a choice that has ended, by the engine's clock, as vLLM's FinishedRequestStats: one that was never placed
+ * has none. */
 static void request_times(struct srv_metrics *m, const vc_output *o) {
     observe(m, M_H_PREEMPTED, o->num_preemptions);
     if (o->scheduled_at <= 0) return;
@@ -192,13 +216,15 @@ static void request_times(struct srv_metrics *m, const vc_output *o) {
 }
 
 /* A stream's outputs one by one, another answer when it is whole. */
-static void tool_parser(struct srv_metrics *m, const struct srv_gen *g, const struct srv_answer *a, const vc_output *o) {
+static void tool_parser(struct srv_metrics *m, const struct srv_gen *g, const struct srv_answer *a,
+                        const vc_output *o) {
     if (!g->rp.tool_parser || (!g->stream && !o->finished)) return;
     int type = g->writer == &srv_chat_writer ? 0 : g->writer == &srv_responses_writer ? 1 : 2;
     m->tools[!g->stream][!(o->num_tools || (!g->stream && a->num_tools))][type]++;
 }
 
-void srv_metrics_output(struct srv_metrics *m, const struct srv_gen *g, struct srv_part *p, struct srv_answer *a, const vc_output *o) {
+void srv_metrics_output(struct srv_metrics *m, const struct srv_gen *g, struct srv_part *p, struct srv_answer *a,
+                        const vc_output *o) {
     double now = vc_now();
     pthread_mutex_lock(&m->lock);
     fill_lengths(m, g->call->model->info.max_model_len);
@@ -273,7 +299,8 @@ static void histogram(const struct page *g, const struct row *r, const struct hi
 }
 
 /* One line per value of the label. */
-static void values(const struct page *g, const struct row *r, const char *name, size_t name_n, const char *suffix, const double *v) {
+static void values(const struct page *g, const struct row *r, const char *name, size_t name_n, const char *suffix,
+                   const double *v) {
     const char *p = r->values;
     for (size_t i = 0; i < MAX_VALUES; i++) {
         size_t n = strcspn(p, "|");
@@ -315,13 +342,19 @@ static void http_lines(struct vc_buf *b, const struct srv_http_metrics *m) {
         for (int k = 0; k < METHODS; k++)
             for (int c = 0; c < CLASSES; c++) {
                 if (!m->handler[i].requests[k][c]) continue;
-                vc_buf_printf(b, "http_requests_total{handler=\"%s\",method=\"%s\",status=\"%dxx\"} ", handler_name(i), method_names[k], c + 2);
+                vc_buf_printf(b, "http_requests_total{handler=\"%s\",method=\"%s\",status=\"%dxx\"} ", handler_name(i),
+                              method_names[k], c + 2);
                 number(b, (double)m->handler[i].requests[k][c]);
             }
+    static const char *const size_help[2] = {
+        "Content length of incoming requests by handler. Only value of header is respected. Otherwise ignored. No "
+        "percentile calculated. ",
+        "Content length of outgoing responses by handler. Only value of header is respected. Otherwise ignored. No "
+        "percentile calculated. ",
+    };
     for (int out = 0; out < 2; out++) {
         const char *name = out ? "http_response_size_bytes" : "http_request_size_bytes";
-        head(b, name, strlen(name), "", out ? "Content length of outgoing responses by handler. Only value of header is respected. Otherwise ignored. No percentile calculated. "
-                                            : "Content length of incoming requests by handler. Only value of header is respected. Otherwise ignored. No percentile calculated. ", "summary");
+        head(b, name, strlen(name), "", size_help[out], "summary");
         for (size_t i = 0; i < HANDLERS; i++) {
             if (!m->handler[i].n) continue;
             vc_buf_printf(b, "%s_count{handler=\"%s\"} ", name, handler_name(i));
@@ -332,14 +365,17 @@ static void http_lines(struct vc_buf *b, const struct srv_http_metrics *m) {
     }
 }
 
-static void http_histogram(struct vc_buf *b, const char *name, const char *label, const struct hist *h, struct bounds bounds) {
+/* label: handler and method, or NULL; le stands between them. */
+static void http_histogram(struct vc_buf *b, const char *name, const char *label, const struct hist *h,
+                           struct bounds bounds) {
     uint64_t sum = 0;
     char le[32];
+    const char *comma = label ? strchr(label, ',') : NULL;
     for (size_t i = 0;; i++) {
         bool last = i == bounds.n;
         sum += h->bucket[i];
         const char *text = last ? "+Inf" : bound_text(bounds.v[i], le, sizeof le);
-        if (label) vc_buf_printf(b, "%s_bucket{%.*sle=\"%s\",%s} ", name, (int)(strchr(label, ',') - label + 1), label, text, strchr(label, ',') + 1);
+        if (comma) vc_buf_printf(b, "%s_bucket{%.*s,le=\"%s\"%s} ", name, (int)(comma - label), label, text, comma);
         else vc_buf_printf(b, "%s_bucket{le=\"%s\"} ", name, text);
         number(b, (double)sum);
         if (last) break;
@@ -353,10 +389,14 @@ static void http_histogram(struct vc_buf *b, const char *name, const char *label
 static void http_times(struct vc_buf *b, const struct srv_http_metrics *m) {
     char label[160];
     const char *name = "http_request_duration_highr_seconds";
-    head(b, name, strlen(name), "", "Latency with many buckets but no API specific labels. Made for more accurate percentile calculations. ", "histogram");
+    head(b, name, strlen(name), "",
+         "Latency with many buckets but no API specific labels. Made for more accurate percentile calculations. ",
+         "histogram");
     http_histogram(b, name, NULL, &m->time, until_zero(http_many));
     name = "http_request_duration_seconds";
-    head(b, name, strlen(name), "", "Latency with only few buckets by handler. Made to be only used if aggregation by handler is important. ", "histogram");
+    head(b, name, strlen(name), "",
+         "Latency with only few buckets by handler. Made to be only used if aggregation by handler is important. ",
+         "histogram");
     for (size_t i = 0; i < HANDLERS; i++)
         for (int k = 0; k < METHODS; k++) {
             if (!m->handler[i].time[k].n) continue;
@@ -374,6 +414,8 @@ static double open_files(void) {
     return n;
 }
 
+static double seconds(const struct timeval *t) { return (double)t->tv_sec + 1e-6 * (double)t->tv_usec; }
+
 static void process_lines(struct vc_buf *b, const struct srv_http_metrics *m) {
     struct rusage u;
     unsigned long long pages = 0, resident = 0;
@@ -385,10 +427,10 @@ static void process_lines(struct vc_buf *b, const struct srv_http_metrics *m) {
     }
     getrusage(RUSAGE_SELF, &u);
     getrlimit(RLIMIT_NOFILE, &files);
-    double cpu = (double)(u.ru_utime.tv_sec + u.ru_stime.tv_sec) + 1e-6 * (double)(u.ru_utime.tv_usec + u.ru_stime.tv_usec);
+    double page = (double)sysconf(_SC_PAGESIZE), cpu = seconds(&u.ru_utime) + seconds(&u.ru_stime);
     const struct { const char *name, *help, *type; double v; } lines[] = {
-        { "process_virtual_memory_bytes", "Virtual memory size in bytes.", "gauge", (double)pages * (double)sysconf(_SC_PAGESIZE) },
-        { "process_resident_memory_bytes", "Resident memory size in bytes.", "gauge", (double)resident * (double)sysconf(_SC_PAGESIZE) },
+        { "process_virtual_memory_bytes", "Virtual memory size in bytes.", "gauge", (double)pages * page },
+        { "process_resident_memory_bytes", "Resident memory size in bytes.", "gauge", (double)resident * page },
         { "process_start_time_seconds", "Start time of the process since unix epoch in seconds.", "gauge", m->created },
         { "process_cpu_seconds_total", "Total user and system CPU time spent in seconds.", "counter", cpu },
         { "process_open_fds", "Number of open file descriptors.", "gauge", open_files() },
@@ -405,17 +447,22 @@ static void info_lines(struct vc_buf *b, const struct srv *s) {
     head(b, "vllm:cache_config_info", 22, "", "Information of the LLMEngine CacheConfig", "gauge");
     for (uint32_t i = 0; i < s->num_models; i++) {
         const struct srv_model *m = &s->models[i];
-        vc_buf_printf(b, "vllm:cache_config_info{block_size=\"%u\",cache_dtype=\"%s\",enable_prefix_caching=\"%s\",engine=\"%u\",kv_cache_memory_bytes=\"%llu\","
-                         "kv_cache_size_tokens=\"%llu\",num_gpu_blocks=\"%u\"} 1.0\n", m->info.block_size, m->info.kv_cache_dtype,
-                      m->p->params.enable_prefix_caching ? "True" : "False", m->index, (unsigned long long)m->info.kv_bytes,
-                      (unsigned long long)m->info.kv_tokens, m->info.num_kv_blocks);
+        const vc_model_info *info = &m->info;
+        vc_buf_printf(b,
+                      "vllm:cache_config_info{block_size=\"%u\",cache_dtype=\"%s\",enable_prefix_caching=\"%s\","
+                      "engine=\"%u\",kv_cache_memory_bytes=\"%llu\",kv_cache_size_tokens=\"%llu\","
+                      "num_gpu_blocks=\"%u\"} 1.0\n",
+                      info->block_size, info->kv_cache_dtype, m->p->params.enable_prefix_caching ? "True" : "False",
+                      m->index, (unsigned long long)info->kv_bytes, (unsigned long long)info->kv_tokens,
+                      info->num_kv_blocks);
     }
 }
 
 /* Without `engine`, as vLLM has it. */
 static void tool_lines(const struct page *g, const struct srv_metrics *m, uint32_t num) {
-    static const char name[] = "vllm:tool_call_parser_invocations",
-                      help[] = "Total number of ToolParser invocations. Non-streaming increments once per choice; streaming increments once per delta.";
+    static const char name[] = "vllm:tool_call_parser_invocations";
+    static const char help[] = "Total number of ToolParser invocations. Non-streaming increments once per choice; "
+                               "streaming increments once per delta.";
     enum { EACH = TOOL_OUTCOMES * TOOL_TYPES };
     for (int created = 0; created < 2; created++) {
         const char *suffix = created ? "_created" : "_total";
@@ -444,7 +491,8 @@ static void kernel_lines(const struct page *g, const struct srv *s) {
     enum vc_tier tier = VC_TIER_PORTABLE;
     vc_err err = VC_ERR_INIT;
     (void)vc_cpu_tier(&tier, &err);
-    head(g->b, "vllmc:kernel_info", 17, "", "Instruction-set tier of the kernels, the processor, and the rounding profile.", "gauge");
+    head(g->b, "vllmc:kernel_info", 17, "",
+         "Instruction-set tier of the kernels, the processor, and the rounding profile.", "gauge");
     for (uint32_t i = 0; i < s->num_models; i++) {
         const vc_model_info *info = &s->models[i].info;
         vc_buf_adds(g->b, "vllmc:kernel_info{cpu=");

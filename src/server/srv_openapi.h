@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * srv_openapi.h: what the tables of routes, fields and answers say, for people and programs: /openapi.json, /docs, doc/fields.md. */
+ * srv_openapi.h: what the tables of routes, fields and answers say, for people and programs: /openapi.json, /docs,
+ * doc/fields.md. */
 #ifndef VC_SERVER_SRV_OPENAPI_H
 #define VC_SERVER_SRV_OPENAPI_H
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * srv_output.c: the pump's work: an output of the engine into the answer it belongs to, and into the stream of its call.
- * A stream whose client does not read is ended at STREAM_MOST bytes. */
+ * srv_output.c: the pump's work: an output of the engine into the answer it belongs to, and into the stream of its
+ * call. A stream whose client does not read is ended at STREAM_MOST bytes. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -164,7 +164,8 @@ void srv_gen_output(struct srv_part *p, const vc_output *output) {
     struct srv_answer *a = &p->answers[output->index];
     vc_output copy, joined;
     const vc_output *o = forced_calls(g, a, output, &copy);
-    bool failed = o->finished && o->error.status != VC_OK && o->finish_reason && !strcmp(o->finish_reason, "error"), end = o->request_finished;
+    bool failed = o->finished && o->error.status != VC_OK && o->finish_reason && !strcmp(o->finish_reason, "error");
+    bool end = o->request_finished;
     srv_metrics_output(c->model->metrics, g, p, a, o);
     if (c->key) srv_key_tokens(c->srv->keys, c->key, o->num_token_ids);
     collect(g, p, a, o);
@@ -208,7 +209,7 @@ void srv_gen_finish(struct srv_call *c) {
     struct srv_gen *g = c->gen;
     struct vc_buf b = { 0 };
     if (g->error.status != VC_OK) {
-        srv_error(c, vc_status_http(g->error.status), NULL, NULL, "%s", g->error.text[0] ? g->error.text : vc_status_text(g->error.status));
+        (void)srv_refuse_err(c, &g->error);
         return;
     }
     for (uint32_t i = 0; i < g->num_parts; i++)
@@ -217,7 +218,8 @@ void srv_gen_finish(struct srv_call *c) {
                 srv_error(c, 503, NULL, NULL, "out of memory while the answer was collected");
                 return;
             }
-    for (uint32_t i = 0; g->num_shown < g->rp.sampling.n && i < g->num_parts; i++)         /* best_of: the best come first */
+    /* best_of: the best come first */
+    for (uint32_t i = 0; g->num_shown < g->rp.sampling.n && i < g->num_parts; i++)
         qsort(g->parts[i].answers, g->rp.sampling.n, sizeof g->parts[i].answers[0], by_logprob);
     g->writer->whole(g, &b);
     srv_reply(c, 200, g->reply_type ? g->reply_type : "application/json", &b);

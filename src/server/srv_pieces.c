@@ -11,8 +11,9 @@ void srv_token_text(const struct srv_gen *g, int32_t id, struct vc_buf *out) {
     size_t n = 0;
     vc_err err = VC_ERR_INIT;
     out->n = 0;
-    if (g->tokens_as_ids || vc_detokenize(g->call->model->engine, &id, 1, 0, &text, &n, &err) != VC_OK) vc_buf_printf(out, "token_id:%d", id);
-    else vc_buf_add(out, text, n);
+    bool shown = !g->tokens_as_ids && vc_detokenize(g->call->model->engine, &id, 1, 0, &text, &n, &err) == VC_OK;
+    if (shown) vc_buf_add(out, text, n);
+    else vc_buf_printf(out, "token_id:%d", id);
     vc_free(text);
 }
 
@@ -35,7 +36,8 @@ void srv_jo_ids(struct vc_json_out *w, const int32_t *ids, size_t n) {
     vc_jo_end_arr(w);
 }
 
-void srv_jo_usage(struct vc_json_out *w, const struct srv_gen *g, uint64_t prompt, uint64_t completion, uint64_t cached, bool details) {
+void srv_jo_usage(struct vc_json_out *w, const struct srv_gen *g, uint64_t prompt, uint64_t completion, uint64_t cached,
+                  bool details) {
     bool show_cached = g->call->srv->p.prompt_tokens_details != 0;
     vc_jo_begin_obj(w);
     vc_jo_key(w, "prompt_tokens");
@@ -126,7 +128,7 @@ void srv_jo_prompt_logprobs(struct vc_json_out *w, const struct srv_gen *g, cons
 enum column { TEXT_OFFSET, TOKEN_LOGPROBS, TOKENS, TOP_LOGPROBS, NUM_COLUMNS };
 
 static void top_object(struct vc_json_out *w, const struct srv_gen *g, const vc_logprob *v, uint32_t per) {
-    struct vc_buf text = { 0 }, seen = { 0 };   /* seen: the texts so far, each with its quotes; equal texts share a key */
+    struct vc_buf text = { 0 }, seen = { 0 };   /* seen: the texts so far, each in quotes; equal texts share a key */
     vc_jo_begin_obj(w);
     for (uint32_t k = 0; k < per; k++) {
         if (repeated(v, k)) continue;
@@ -148,10 +150,15 @@ static void top_object(struct vc_json_out *w, const struct srv_gen *g, const vc_
     vc_buf_free(&seen);
 }
 
-static void column(struct vc_json_out *w, const struct srv_gen *g, const vc_logprob *v, size_t tokens, uint32_t per, enum column c, bool prompt, uint64_t *chars) {
+/* The logprobs of some tokens. */
+struct tokens { const vc_logprob *v; size_t n; uint32_t per; bool prompt; };
+
+static void column(struct vc_json_out *w, const struct srv_gen *g, const struct tokens *l, enum column c,
+                   uint64_t *chars) {
+    const vc_logprob *v = l->v;
     struct vc_buf text = { 0 };
-    for (size_t t = 0; t < tokens; t++, v += per) {
-        bool none = prompt && t == 0;          /* nothing comes before the first token of a prompt */
+    for (size_t t = 0; t < l->n; t++, v += l->per) {
+        bool none = l->prompt && t == 0;          /* nothing comes before the first token of a prompt */
         if (c == TOKENS || c == TEXT_OFFSET) {
             int32_t id = v->token;
             srv_token_text(g, id, &text);
@@ -168,7 +175,7 @@ static void column(struct vc_json_out *w, const struct srv_gen *g, const vc_logp
             case TOKENS: vc_jo_strn(w, text.p ? text.p : "", text.n); break;
             case TOP_LOGPROBS:
                 if (none) vc_jo_null(w);
-                else top_object(w, g, v, per);
+                else top_object(w, g, v, l->per);
                 break;
             case NUM_COLUMNS: break;
         }
@@ -181,16 +188,21 @@ static void name_first(struct srv_part *p) {
     if (p->prompt_logprobs && p->num_ids) p->prompt_logprobs[0].token = p->ids[0];
 }
 
-void srv_jo_text_logprobs(struct vc_json_out *w, const struct srv_gen *g, const struct srv_part *prompt, const vc_logprob *v, size_t tokens, uint32_t per,
-                          uint64_t *chars) {
+void srv_jo_text_logprobs(struct vc_json_out *w, const struct srv_gen *g, const struct srv_part *prompt,
+                          const vc_logprob *v, size_t tokens, uint32_t per, uint64_t *chars) {
     static const char *const names[NUM_COLUMNS] = { "text_offset", "token_logprobs", "tokens", "top_logprobs" };
-    if (prompt) name_first((struct srv_part *)(uintptr_t)prompt);
+    const struct tokens made = { v, tokens, per, false };
+    struct tokens before = { 0 };
+    if (prompt) {
+        name_first((struct srv_part *)(uintptr_t)prompt);
+        before = (struct tokens){ prompt->prompt_logprobs, prompt->num_ids, prompt->per_prompt_token, true };
+    }
     vc_jo_begin_obj(w);
     for (int c = 0; c < NUM_COLUMNS; c++) {
         vc_jo_key(w, names[c]);
         vc_jo_begin_arr(w);
-        if (prompt && prompt->prompt_logprobs) column(w, g, prompt->prompt_logprobs, prompt->num_ids, prompt->per_prompt_token, (enum column)c, true, chars);
-        if (v) column(w, g, v, tokens, per, (enum column)c, false, chars);
+        if (prompt && prompt->prompt_logprobs) column(w, g, &before, (enum column)c, chars);
+        if (v) column(w, g, &made, (enum column)c, chars);
         vc_jo_end_arr(w);
     }
     vc_jo_end_obj(w);
@@ -210,7 +222,8 @@ static void chat_token(struct vc_json_out *w, const struct srv_gen *g, const vc_
     vc_jo_end_arr(w);
 }
 
-void srv_jo_chat_logprobs(struct vc_json_out *w, const struct srv_gen *g, const vc_logprob *v, size_t tokens, uint32_t per) {
+void srv_jo_chat_logprobs(struct vc_json_out *w, const struct srv_gen *g, const vc_logprob *v, size_t tokens,
+                          uint32_t per) {
     struct vc_buf text = { 0 };
     vc_jo_begin_obj(w);
     vc_jo_key(w, "content");
@@ -285,7 +298,7 @@ void srv_stream_end(struct srv_gen *g) {
 void srv_stream_fail(struct srv_gen *g, const vc_err *err) {
     struct vc_buf *b = &g->call->out;
     vc_buf_adds(b, "data: ");
-    srv_error_body(g->call, b, vc_status_http(err->status), NULL, NULL, err->text[0] ? err->text : vc_status_text(err->status));
+    srv_error_body(g->call, b, vc_status_http(err->status), NULL, NULL, srv_err_text(err));
     vc_buf_adds(b, "\n\ndata: [DONE]\n\n");
 }
 

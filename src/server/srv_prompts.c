@@ -102,10 +102,7 @@ bool srv_gen_prompt(struct srv_gen *g, uint32_t i, const char *text, size_t n, b
     p->text_len = n;
     vc_status s = vc_tokenize(g->call->model->engine, text, n,
                               VC_TOK_PARSE_SPECIAL | (add_special ? VC_TOK_ADD_SPECIAL : 0), &ids, &k, &err);
-    if (s != VC_OK) {
-        srv_error(g->call, vc_status_http(s), NULL, NULL, "%s", err.text);
-        return false;
-    }
+    if (s != VC_OK) return srv_refuse_err(g->call, &err);
     if (k == 0) {
         vc_free(ids);
         return no_tokens(g);

@@ -5,7 +5,8 @@
 #include "server/srv_openapi.h"
 
 const struct srv_route srv_routes[SRV_NUM_ROUTES] = {
-#define SRV_ROUTE(id, path, flags, fn, bodies, answer, text) { path, (unsigned)(flags), fn, (unsigned)(bodies), SRV_ANSWER_##answer, text },
+#define SRV_ROUTE(id, path, flags, fn, bodies, answer, text) \
+    { path, (unsigned)(flags), fn, (unsigned)(bodies), SRV_ANSWER_##answer, text },
 #include "server/routes.def"
 #undef SRV_ROUTE
 };
@@ -14,8 +15,10 @@ const struct srv_route *srv_route_find(const char *path) {
     for (size_t i = 0; i < SRV_NUM_ROUTES; i++)
         if (!strcmp(srv_routes[i].path, path)) return &srv_routes[i];
     for (size_t i = 0; i < SRV_NUM_ROUTES; i++) {
-        size_t n = strlen(srv_routes[i].path);
-        if ((srv_routes[i].flags & SRV_PREFIX) && !strncmp(srv_routes[i].path, path, n) && path[n] && !strchr(path + n, '/')) return &srv_routes[i];
+        const struct srv_route *r = &srv_routes[i];
+        size_t n = strlen(r->path);
+        if (!(r->flags & SRV_PREFIX) || strncmp(r->path, path, n) != 0) continue;
+        if (path[n] && !strchr(path + n, '/')) return r;
     }
     return NULL;
 }

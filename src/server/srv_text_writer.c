@@ -34,19 +34,23 @@ static void chunk_text(struct srv_gen *g, struct srv_part *p, struct vc_buf *b, 
     vc_buf_free(&whole);
 }
 
-static void chunk_logprobs(struct srv_gen *g, struct srv_part *p, struct srv_answer *a, struct vc_buf *b, bool first, const vc_output *o) {
+static void chunk_logprobs(struct srv_gen *g, struct srv_part *p, struct srv_answer *a, struct vc_buf *b, bool first,
+                           const vc_output *o) {
     struct vc_json_out w;
     if (!g->logprobs || !(o->num_logprobs || (first && g->echo))) {
         vc_buf_adds(b, "null");
         return;
     }
     vc_jo_init(&w, b, VC_JSON_COMPACT);
-    srv_jo_text_logprobs(&w, g, first && g->echo ? p : NULL, g->echo_only ? NULL : o->logprobs, o->num_token_ids, o->num_logprobs, &a->chars);
+    srv_jo_text_logprobs(&w, g, first && g->echo ? p : NULL, g->echo_only ? NULL : o->logprobs, o->num_token_ids,
+                         o->num_logprobs, &a->chars);
 }
 
 static void add_reason(struct vc_buf *b, const vc_output *o) {
     struct vc_json_out w;
-    vc_buf_printf(b, ",\"finish_reason\":%s%s%s,\"stop_reason\":", o->finished ? "\"" : "", o->finished ? o->finish_reason : "null", o->finished ? "\"" : "");
+    const char *quote = o->finished ? "\"" : "";
+    vc_buf_printf(b, ",\"finish_reason\":%s%s%s,\"stop_reason\":", quote, o->finished ? o->finish_reason : "null",
+                  quote);
     vc_jo_init(&w, b, VC_JSON_COMPACT);
     if (o->stop_string) vc_jo_str(&w, o->stop_string);
     else if (o->finished && o->stop_token >= 0) vc_jo_int(&w, o->stop_token);
@@ -89,7 +93,9 @@ static void choice(struct vc_json_out *w, const struct srv_gen *g, struct srv_pa
     vc_jo_strn(w, text.p ? text.p : "", text.n);
     vc_buf_free(&text);
     vc_jo_key(w, "logprobs");
-    if (g->logprobs) srv_jo_text_logprobs(w, g, g->echo ? p : NULL, g->echo_only ? NULL : a->logprobs, a->num_ids, a->per_token, &a->chars);
+    if (g->logprobs)
+        srv_jo_text_logprobs(w, g, g->echo ? p : NULL, g->echo_only ? NULL : a->logprobs, a->num_ids, a->per_token,
+                             &a->chars);
     else vc_jo_null(w);
     vc_jo_key(w, "finish_reason");
     vc_jo_str(w, a->finish_reason);
@@ -140,4 +146,11 @@ static void whole(struct srv_gen *g, struct vc_buf *b) {
     vc_jo_end_obj(&w);
 }
 
-const struct srv_writer srv_text_writer = { "text_completion", "cmpl-", chunk, srv_stream_end, whole, srv_stream_fail, false };
+const struct srv_writer srv_text_writer = {
+    .object = "text_completion",
+    .id_prefix = "cmpl-",
+    .chunk = chunk,
+    .end = srv_stream_end,
+    .whole = whole,
+    .fail = srv_stream_fail,
+};
