@@ -3,9 +3,9 @@
  * given the newest ones before its handshake begins, and holds them until it ends. Clients' certificates are asked
  * for and checked within the handshake: a connection without a good one comes to nothing.
  * A session is used by the HTTP thread alone. What a connection that is cut has yet to say is therefore written when
- * that thread reads: inside the function with which GnuTLS reads from the socket. A send is safe there, for GnuTLS lets a
- * session be sent on by one thread while another is within a read ("Thread safety" in its manual), so it holds nothing
- * across that function. Nobody else sends: libmicrohttpd's sends are made by the thread that is here. */
+ * that thread reads: inside the function with which GnuTLS reads from the socket. A send is safe there, for GnuTLS lets
+ * one thread send while another one is within a read ("Thread safety" in its manual), so it holds nothing across that
+ * function. Nobody else sends: libmicrohttpd's sends are made by the thread that is here. */
 #include <errno.h>
 #include <pthread.h>
 #include <stdatomic.h>

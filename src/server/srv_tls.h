@@ -18,9 +18,9 @@ vc_status srv_tls_reload(struct srv_tls *t, const struct vc_server_params *p, vc
 bool srv_tls_changed(struct srv_tls *t, const struct vc_server_params *p);
 void srv_tls_close(struct srv_tls *t);     /* after all connections have ended */
 
-/* A connection begins: it gets the credentials of this moment, in *held until it ends. False: it cannot be served, and is
- * to be shut down. Before every read `cut` is asked with arg, on the thread that reads; when it says true, what it left in
- * the buffer goes to the client as the last of the connection, and the read finds its end. */
+/* A connection begins: it gets the credentials of this moment, in *held until it ends. False: it cannot be served, and
+ * is to be shut down. Before every read `cut` is asked with arg, on the thread that reads; when it says true, what it
+ * left in the buffer goes to the client as the last of the connection, and the read finds its end. */
 typedef bool srv_tls_cut(void *arg, struct vc_buf *last);
 bool srv_tls_begin(struct srv_tls *t, struct MHD_Connection *conn, srv_tls_cut *cut, void *arg, void **held);
 void srv_tls_end(struct srv_tls *t, void **held);
