@@ -6,6 +6,7 @@ import atexit
 import http.client
 import json
 import os
+import random
 import re
 import select
 import shutil
@@ -16,6 +17,7 @@ import stat
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 
 VLLMC, MODEL = sys.argv[1:3]
@@ -182,6 +184,56 @@ def tls_late():
     server.stop()
 
 
+def tls_edge():
+    """Bodies that are whole, and clients that leave, about when they would be late: an answer comes whole or not at all, and nothing is held."""
+    server = Server("--ssl-certfile", "one.pem", "--ssl-keyfile", "one.key", "--request-timeout", "1", "--enable-debug-endpoints")
+    seen, wrong = {}, []
+
+    def client(i):
+        rng, what = random.Random(i), "nothing"
+        data = f"POST /v1/completions HTTP/1.1\r\nHost: a\r\nConnection: close\r\nContent-Type: application/json\r\nContent-Length: {len(BODY)}\r\n\r\n{BODY}".encode()
+        try:
+            with tls_connect(server, rng.choice((ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_3))) as sock:
+                sock.sendall(data[:-5])
+                time.sleep(0.9 + 0.5 * rng.random())
+                if rng.random() < 0.3:
+                    return
+                sock.sendall(data[-5:])
+                text = b""
+                try:
+                    while part := sock.recv(4096):
+                        text += part
+                except (ssl.SSLError, ConnectionError):
+                    pass
+                head, _, body = text.partition(b"\r\n\r\n")
+                what = text[9:12].decode()
+                length = re.search(rb"(?i)content-length: (\d+)", head)
+                if text and (what not in ("200", "408") or not length or len(body) != int(length[1])):
+                    wrong.append(text)
+        except (ssl.SSLError, ConnectionError):
+            pass
+        finally:
+            seen[what] = seen.get(what, 0) + 1
+    threads = [threading.Thread(target=client, args=(i,)) for i in range(80)]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
+    assert not wrong, wrong
+    end = time.monotonic() + 30
+    while True:
+        c = server.https("ca.pem")
+        c.request("GET", "/debug/blocks")
+        held = json.loads(c.getresponse().read())
+        c.close()
+        if not held["calls"] and not held["models"][0]["answers"] and held["connections"] <= 1:
+            break
+        assert time.monotonic() < end, held
+        time.sleep(0.1)
+    print("tls_edge:", ", ".join(f"{n} {what or 'closed'}" for what, n in sorted(seen.items())))
+    server.stop()
+
+
 def tls_reload():
     """New files, SIGHUP: what runs goes on with the old certificate, who comes later sees the new one."""
     shutil.copy("one.pem", "now.pem")
@@ -339,7 +391,7 @@ def main():
             authority(ca)
         for name, ca, usage in (("one", "ca", "serverAuth"), ("two", "ca", "serverAuth"), ("client", "ca", "clientAuth"), ("stranger", "other", "clientAuth")):
             certificate(name, ca, usage)
-        for test in (tls, tls_late, tls_reload, tls_refresh, clients_certificates, bad_tls, unix_socket, systemd_socket):
+        for test in (tls, tls_late, tls_edge, tls_reload, tls_refresh, clients_certificates, bad_tls, unix_socket, systemd_socket):
             test()
             print("ok", test.__name__, flush=True)
         if shutil.which("systemd-socket-activate"):
