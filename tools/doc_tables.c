@@ -216,7 +216,9 @@ static void print_arch(const struct vc_arch *a) {
         if (a->flags & flags[i].flag) printf("%s* %s\n", a->flags & (flags[i].flag - 1) ? "" : "\n", flags[i].text);
     print_keys("Keys beside the common ones:", a->keys);
     puts("\n| tensor | in folders | in GGUF | shape | present | bias |\n|---|---|---|---|---|---|");
-    for (const struct vc_tensor_row *t = a->tensors; t->role != VC_NUM_ROLES; t++) {
+    for (enum vc_role role = 0; role < VC_NUM_ROLES; role++) {
+        const struct vc_tensor_row *t = vc_arch_row(a, role);
+        if (!t) continue;
         printf("| %s |", role_name(t->role));
         print_pattern(t->hf);
         print_pattern(t->gguf);

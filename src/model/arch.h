@@ -69,13 +69,14 @@ struct vc_arch {
     uint32_t flags;
     uint32_t gguf_act;               /* enum vc_act, which GGUF does not store */
     const struct vc_key *keys;       /* beside the common ones; ended by a row without names */
-    const struct vc_tensor_row *tensors;   /* ended by role VC_NUM_ROLES */
+    const struct vc_tensor_row *tensors;   /* beside the common ones (arch/common.c) or in their place; ended by role VC_NUM_ROLES; NULL: none */
     const struct vc_layer_line *layer;     /* ended by VC_BLOCK_END */
 };
 
 extern const struct vc_arch *const vc_archs[];     /* NULL-terminated */
 const struct vc_arch *vc_arch_by_hf(const char *class_name);
 const struct vc_arch *vc_arch_by_gguf(const char *name, size_t n);
-
+/* The family's row of a role, else the common one; NULL: it has no such tensor. */
+const struct vc_tensor_row *vc_arch_row(const struct vc_arch *a, enum vc_role role);
 
 #endif

@@ -12,9 +12,7 @@
 #include "op/qact.h"
 
 static const struct vc_tensor_row *row_of(const struct vc_config *c, enum vc_role role) {
-    const struct vc_tensor_row *r = c->arch->tensors;
-    while (r->role != VC_NUM_ROLES && r->role != role) r++;
-    return r->role == VC_NUM_ROLES ? NULL : r;
+    return vc_arch_row(c->arch, role);
 }
 
 static const struct vc_tensor *find(const struct vc_weights *w, const struct vc_tensor_row *r, const char *suffix, uint32_t layer, uint32_t expert, char *name, size_t cap) {
@@ -204,8 +202,10 @@ static vc_status bind_layer(struct vc_weights *w, uint32_t i, vc_err *err) {
     static const enum vc_role qkv[] = { VC_ROLE_Q, VC_ROLE_K, VC_ROLE_V }, gate_up[] = { VC_ROLE_GATE, VC_ROLE_UP },
                               e13[] = { VC_ROLE_EXPERT_GATE, VC_ROLE_EXPERT_UP }, e2[] = { VC_ROLE_EXPERT_DOWN };
     struct vc_layer_weights *l = &w->layers[i];
-    for (const struct vc_tensor_row *r = w->config->arch->tensors; r->role != VC_NUM_ROLES; r++)
-        if (r->rows == VC_SYM_NONE && r->role != VC_ROLE_FINAL_NORM && vc_config_when(w->config, r->when, i)) VC_TRY(norm(w, r->role, i, &l->norm[r->role], err));
+    for (enum vc_role role = VC_ROLE_INPUT_NORM; role < VC_NUM_ROLES; role++) {
+        const struct vc_tensor_row *r = row_of(w->config, role);
+        if (r && r->rows == VC_SYM_NONE && vc_config_when(w->config, r->when, i)) VC_TRY(norm(w, role, i, &l->norm[role], err));
+    }
     VC_TRY(fused(w, qkv, 3, i, &l->qkv, err));
     VC_TRY(single(w, VC_ROLE_O, i, &l->o, err));
     if (has(w->config, VC_ROLE_GATE, i)) {
