@@ -6,8 +6,8 @@
  *   unit  nibbles 4 x 128: row r has k 4r+0…3 in the low nibbles, 16+4r+0…3 in the high ones
  *         pairs 2 x 128: row r has k 16r+4i+0…3 in bits 2i, 2i+1 (Q2_K, Q3_K low bits; Q6_K bits 4, 5)
  *         bits 1 x 128: bit g has k 4g+0…3 (Q5_*: bit 4 of the code; Q3_K: bit 2)
- * Q8_0 is cut in two: q + 128 = 16 h + l. The unit has the nibbles h; those of l follow behind the last block of the panel, block
- * after block, so that h can be streamed alone (iblk_max.h).
+ * Q8_0 is cut in two: q + 128 = 16 h + l. The unit has the nibbles h; those of l follow behind the last panel of the weight, in
+ * the same order, so that h can be streamed alone, without a gap (iblk_max.h).
  * Scales, j sub-block, c column: Q3_K, Q6_K int8 [16][32]; Q4_K, Q5_K u8 scale [8][32], then u8 minimum [4][32][2] (pairs of
  * sub-blocks); Q2_K [16][32]: low nibble the scale of (j, c), high nibble of byte (j/2)*64 + c*2 + j%2 the minimum. */
 #ifndef VC_KERN_CPU_IBLK_H
@@ -39,12 +39,13 @@ VC_INLINE size_t vc_iblk_unit(enum vc_dtype f) {
 VC_INLINE size_t vc_iblk_scales_at(enum vc_dtype f) { return vc_iblk_has_min(f) ? 128 : 64; }
 VC_INLINE size_t vc_iblk_head(enum vc_dtype f) { return vc_iblk_scales_at(f) + (vc_iblk_is_k(f) ? 512 : 0); }
 VC_INLINE size_t vc_iblk_block_bytes(enum vc_dtype f) { return vc_iblk_head(f) + vc_iblk_block(f) / 32 * vc_iblk_unit(f); }
-/* Bytes of a block that stand behind the blocks; where they begin in a panel. */
+/* Bytes of a block that stand behind the panels. */
 VC_INLINE size_t vc_iblk_low(enum vc_dtype f) { return f == VC_Q8_0 ? 512 : 0; }
-VC_INLINE size_t vc_iblk_low_at(enum vc_dtype f, uint32_t K) { return (size_t)(K / vc_iblk_block(f)) * vc_iblk_block_bytes(f); }
 VC_INLINE size_t vc_iblk_panel_bytes(enum vc_dtype f, uint32_t K) {
-    return vc_iblk_low_at(f, K) + (size_t)(K / vc_iblk_block(f)) * vc_iblk_low(f);
+    return (size_t)(K / vc_iblk_block(f)) * vc_iblk_block_bytes(f);
 }
+VC_INLINE size_t vc_iblk_low_bytes(enum vc_dtype f, uint32_t K) { return (size_t)(K / vc_iblk_block(f)) * vc_iblk_low(f); }
+VC_INLINE size_t vc_iblk_num_panels(uint32_t N) { return ((size_t)N + VC_IBLK_COLS - 1) / VC_IBLK_COLS; }
 
 /* The packer: bytes of an [N, K] weight (N rounded up to whole panels), and rows into their places. */
 size_t vc_iblk_bytes(enum vc_dtype f, uint32_t N, uint32_t K);
@@ -55,7 +56,7 @@ void vc_iblk_pack(const struct vc_pack_job *j);
 struct vc_iblk_job {
     enum vc_dtype weight, out;
     uint32_t M, N, K;
-    const uint8_t *panel;
+    const uint8_t *panel, *low;                    /* of the first column; low: its part behind the panels, panel where there is none */
     const char *x;
     size_t x_stride;
     const uint32_t *x_rows;
@@ -63,6 +64,13 @@ struct vc_iblk_job {
     char *y;
     size_t y_stride;
 };
+
+/* Points j at the columns from n0 on, a multiple of 32, of the packed weight at `base`, which has N. */
+VC_INLINE void vc_iblk_at(struct vc_iblk_job *j, const void *base, uint32_t N, uint32_t n0) {
+    const size_t panel = vc_iblk_panel_bytes(j->weight, j->K), low = vc_iblk_low_bytes(j->weight, j->K), first = n0 / VC_IBLK_COLS;
+    j->panel = (const uint8_t *)base + first * panel;
+    j->low = low ? (const uint8_t *)base + vc_iblk_num_panels(N) * panel + first * low : j->panel;
+}
 
 /* For each tier (suffix _portable, _avx2, _avx512), in this order:
  *   vc_iblk_rows     arranges rows [r0, r1) of x in `acts`, vc_iblk_acts(M, K) bytes shared by all threads; r0 and r1 are

@@ -127,11 +127,11 @@ VC_INLINE void plain_256(const enum vc_dtype f, const struct vc_iblk_job *j, con
 VC_INLINE void plain_panel(const enum vc_dtype f, const struct vc_iblk_job *j, const int16_t *acts, struct plain_own *own,
                            uint32_t r0, uint32_t r1, uint32_t p) {
     const uint32_t cut = vc_kblock(j->K) / vc_iblk_block(f), blocks = j->K / vc_iblk_block(f), n = (r1 - r0) * VC_IBLK_COLS;
-    const uint8_t *w = j->panel + p * vc_iblk_panel_bytes(f, j->K), *low = w + vc_iblk_low_at(f, j->K);
+    const uint8_t *w = j->panel + p * vc_iblk_panel_bytes(f, j->K), *low = j->low + p * vc_iblk_low_bytes(f, j->K);
     for (uint32_t b = 0; b < blocks; b++, w += vc_iblk_block_bytes(f)) {
         if (b % cut == 0) memset(own->acc, 0, n * sizeof(float));
         if (vc_iblk_is_k(f)) plain_256(f, j, acts, w, own, r0, r1, b);
-        else plain_32(f, j, acts, w, vc_iblk_low(f) ? low + b * vc_iblk_low(f) : w, own, r0, r1, b);
+        else plain_32(f, j, acts, w, low + b * vc_iblk_low(f), own, r0, r1, b);
         if ((b + 1) % cut == 0 || b + 1 == blocks) add_block(own->sum[0], own->acc[0], n, b < cut);
     }
     for (uint32_t r = r0; r < r1; r++) store_row(j, r, p, own->sum[r - r0]);

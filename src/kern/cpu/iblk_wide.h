@@ -57,7 +57,7 @@ static void point(struct vc_iblk_tile *t, const struct vc_iblk_job *j, const cha
 static void panel_row(const struct vc_iblk_job *j, const void *acts, struct vc_iblk_own *own, uint32_t p) {
     const enum vc_dtype f = j->weight;
     const uint32_t kblock = vc_kblock(j->K);
-    const uint8_t *w = j->panel + p * vc_iblk_panel_bytes(f, j->K), *low = vc_iblk_low(f) ? w + vc_iblk_low_at(f, j->K) : w;
+    const uint8_t *w = j->panel + p * vc_iblk_panel_bytes(f, j->K), *low = j->low + p * vc_iblk_low_bytes(f, j->K);
     for (uint32_t k = 0; k < j->K; k += kblock) {
         struct vc_iblk_tile t = { .w = w, .low = low, .own = own, .n = VC_MIN(kblock, j->K - k) / vc_iblk_block(f), .acc = own->acc[0], .first = 1 };
         point(&t, j, acts, 1, k);
@@ -91,7 +91,7 @@ static void chunk_rows(const struct vc_iblk_job *j, const char *acts, struct vc_
 static void panel_rows(const struct vc_iblk_job *j, const char *acts, struct vc_iblk_own *own, uint32_t r0, uint32_t r1, uint32_t p) {
     const enum vc_dtype f = j->weight;
     const uint32_t kblock = vc_kblock(j->K), n = (r1 - r0) * VC_IBLK_COLS;
-    const uint8_t *w = j->panel + p * vc_iblk_panel_bytes(f, j->K), *low = vc_iblk_low(f) ? w + vc_iblk_low_at(f, j->K) : w;
+    const uint8_t *w = j->panel + p * vc_iblk_panel_bytes(f, j->K), *low = j->low + p * vc_iblk_low_bytes(f, j->K);
     const float *y = own->acc[0];
     for (uint32_t k = 0; k < j->K;) {
         const uint32_t in_block = k % kblock, len = VC_MIN(VC_MIN((uint32_t)CHUNK, kblock - in_block), j->K - k);

@@ -44,15 +44,17 @@ static inline const char *row_of(const struct vc_iblk_job *j, uint32_t r) {
 #endif
 
 static struct vc_iblk_job job_of(const struct vc_op_call *c) {
-    return (struct vc_iblk_job){
+    struct vc_iblk_job j = {
         .weight = c->in[1].dtype, .out = c->out[0].dtype, .M = c->in[0].rows, .N = c->in[1].rows, .K = c->in[1].cols,
-        .panel = c->in[1].data, .x = c->in[0].data, .x_stride = c->in[0].stride, .bias = c->in[2].data,
+        .x = c->in[0].data, .x_stride = c->in[0].stride, .bias = c->in[2].data,
         .y = c->out[0].data, .y_stride = c->out[0].stride,
     };
+    vc_iblk_at(&j, c->in[1].data, j.N, 0);
+    return j;
 }
 static void share_panels(const struct vc_iblk_job *j, uint32_t part, uint32_t parts, uint32_t *p0, uint32_t *p1) {
     uint64_t lo, hi;
-    vc_share((j->N + VC_IBLK_COLS - 1) / VC_IBLK_COLS, 1, part, parts, &lo, &hi);
+    vc_share(vc_iblk_num_panels(j->N), 1, part, parts, &lo, &hi);
     *p0 = (uint32_t)lo;
     *p1 = (uint32_t)hi;
 }

@@ -150,13 +150,14 @@ VC_INLINE void block256(enum vc_dtype f, const uint8_t *src, uint8_t *dst, uint3
 
 /* Panel by panel, block by block, so that the destination is written front to back. */
 VC_INLINE void pack(enum vc_dtype f, const struct vc_pack_job *j) {
-    const size_t bytes = vc_dtype_info(f)->bytes, blocks = j->K / vc_iblk_block(f), panel = vc_iblk_panel_bytes(f, j->K);
+    const size_t bytes = vc_dtype_info(f)->bytes, blocks = j->K / vc_iblk_block(f);
+    const size_t panel = vc_iblk_panel_bytes(f, j->K), low_panel = vc_iblk_low_bytes(f, j->K);
     for (uint32_t row = 0; row < j->rows;) {
         const uint32_t n = j->at + row, c0 = n % VC_IBLK_COLS, left = j->rows - row;
         const uint32_t cols = left < VC_IBLK_COLS - c0 ? left : VC_IBLK_COLS - c0;
         uint8_t *dst = (uint8_t *)j->dst + n / VC_IBLK_COLS * panel;
         const uint8_t *src = (const uint8_t *)j->raw + row * blocks * bytes;
-        uint8_t *low = dst + (vc_iblk_low(f) ? vc_iblk_low_at(f, j->K) : 0);
+        uint8_t *low = (uint8_t *)j->dst + vc_iblk_num_panels(j->N) * panel + n / VC_IBLK_COLS * low_panel;
         for (size_t b = 0; b < blocks; b++, dst += vc_iblk_block_bytes(f), low += vc_iblk_low(f))
             for (uint32_t c = 0; c < cols; c++) {
                 const uint8_t *s = src + (c * blocks + b) * bytes;
@@ -168,7 +169,7 @@ VC_INLINE void pack(enum vc_dtype f, const struct vc_pack_job *j) {
 }
 
 size_t vc_iblk_bytes(enum vc_dtype f, uint32_t N, uint32_t K) {
-    return ((size_t)N + VC_IBLK_COLS - 1) / VC_IBLK_COLS * vc_iblk_panel_bytes(f, K);
+    return vc_iblk_num_panels(N) * (vc_iblk_panel_bytes(f, K) + vc_iblk_low_bytes(f, K));
 }
 
 void vc_iblk_pack(const struct vc_pack_job *j) {

@@ -39,11 +39,11 @@ static void columns(const struct part *p, struct vc_iblk_job *j, int in, uint32_
                     size_t width) {
     const struct vc_op_call *c = p->m.c;
     const size_t stride = in == 3 ? p->m.a->stride13 : p->m.a->stride2;
-    j->panel = (const uint8_t *)c->in[in].data + e * stride + n0 / VC_IBLK_COLS * vc_iblk_panel_bytes(j->weight, j->K);
+    vc_iblk_at(j, (const char *)c->in[in].data + e * stride, in == 3 ? 2 * p->m.I : p->m.H, n0);
     j->N = n1 - n0;
     j->y = (char *)y;
     j->y_stride = width * sizeof(float);
-    VC_K(vc_iblk_panels)(j, p->acts, p->tiles, 0, (j->N + VC_IBLK_COLS - 1) / VC_IBLK_COLS);
+    VC_K(vc_iblk_panels)(j, p->acts, p->tiles, 0, (uint32_t)vc_iblk_num_panels(j->N));
 }
 
 /* Hidden values [n0, n1) of one row (f32, over the gate values) to int8 in their places of the row at `dst`. */
