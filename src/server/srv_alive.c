@@ -9,7 +9,8 @@
 static void look_at(struct srv_call *c, double now, double interval) {
     static const char comment[] = ": keep-alive\n\n";
     const struct srv_gen *g = c->gen;
-    if (!g || !g->submitted || !g->stream || g->closed || g->cancelled) return;
+    bool reads = !g && c->stream;              /* events of a response in the background */
+    if (!c->conn || (!reads && (!g || !g->submitted || !g->stream || g->closed || g->cancelled))) return;
     if (c->ended || c->gone || c->out.n > c->sent || (c->status && !c->stream)) return;
     if (c->alive.at == 0) c->alive.at = c->begun;
     if (c->alive.total != c->out_total) {

@@ -26,6 +26,7 @@ void srv_call_ref(struct srv_call *c) { atomic_fetch_add(&c->refs, 1); }
 void srv_call_unref(struct srv_call *c) {
     if (atomic_fetch_sub(&c->refs, 1) != 1) return;
     srv_gen_free(c->gen);
+    json_decref(c->query);
     vc_buf_free(&c->body);
     json_decref(c->json);
     vc_buf_free(&c->out);

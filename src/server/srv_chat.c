@@ -173,13 +173,16 @@ static bool read_prompt(struct srv_gen *g) {
     return srv_gen_parts(g, 1) && srv_gen_prompt(g, 0, kept, n, f[SRV_F_ADD_SPECIAL_TOKENS].b);
 }
 
-bool srv_chat_submit(struct srv_gen *g) {
+bool srv_chat_prepare(struct srv_gen *g) {
     if (!srv_chat_checked(g->call, g->f.v) || !read_tools(g)) return false;
     struct srv_value *most = &g->f.v[SRV_F_MAX_TOKENS], *completion = &g->f.v[SRV_F_MAX_COMPLETION_TOKENS];
     if (completion->given) *most = *completion;
     set_parsers(g);
-    if (!read_prompt(g) || !srv_gen_sampling(g, SRV_BODY_CHAT) || !srv_gen_max_tokens(g) || !srv_gen_constraint(g))
-        return false;
+    return read_prompt(g) && srv_gen_sampling(g, SRV_BODY_CHAT) && srv_gen_max_tokens(g) && srv_gen_constraint(g);
+}
+
+bool srv_chat_submit(struct srv_gen *g) {
+    if (!srv_chat_prepare(g)) return false;
     srv_gen_submit(g);
     return true;
 }

@@ -123,9 +123,8 @@ static void html_fields(const struct srv_body_row *body, struct vc_buf *b) {
 
 static void html_route(const struct srv_route *r, struct vc_buf *b) {
     const struct srv_status_row *s;
-    vc_buf_printf(b, "<h2><code>%s%s%s %s%s</code></h2>\n<p>", r->flags & SRV_GET ? "GET" : "",
-                  (r->flags & SRV_GET) && (r->flags & SRV_POST) ? ", " : "", r->flags & SRV_POST ? "POST" : "", r->path,
-                  r->flags & SRV_PREFIX ? "{id}" : "");
+    vc_buf_printf(b, "<h2><code>%s%s%s %s</code></h2>\n<p>", r->flags & SRV_GET ? "GET" : "",
+                  (r->flags & SRV_GET) && (r->flags & SRV_POST) ? ", " : "", r->flags & SRV_POST ? "POST" : "", r->path);
     esc(b, r->text);
     vc_buf_printf(b, "%s</p>\n", r->flags & SRV_OPEN ? ". No key is needed." : "");
     for (size_t i = 0; i < srv_num_body_rows; i++)

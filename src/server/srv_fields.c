@@ -118,9 +118,19 @@ static bool as_num(const json_t *v, double *out, const char **type, const char *
     return *s && !*end && isfinite(*out) && strlen(s) == json_string_length(v);
 }
 
-static bool as_bool(const json_t *v, bool *out, const char **type, const char **msg) {
+bool srv_word_bool(const char *s, bool *out) {
     static const char *const words[2][7] = { { "false", "0", "off", "f", "no", "n", NULL },
                                              { "true", "1", "on", "t", "yes", "y", NULL } };
+    for (int on = 0; on < 2; on++)
+        for (int i = 0; words[on][i]; i++)
+            if (!strcasecmp(words[on][i], s)) {
+                *out = on;
+                return true;
+            }
+    return false;
+}
+
+static bool as_bool(const json_t *v, bool *out, const char **type, const char **msg) {
     *type = "bool_type";
     *msg = "Input should be a valid boolean";
     if (json_is_boolean(v)) {
@@ -135,13 +145,7 @@ static bool as_bool(const json_t *v, bool *out, const char **type, const char **
         *out = d > 0;
         return !(d < 0) && (d <= 0 || (d >= 1 && d <= 1));
     }
-    for (int on = 0; on < 2; on++)
-        for (int i = 0; words[on][i]; i++)
-            if (!strcasecmp(words[on][i], json_string_value(v))) {
-                *out = on;
-                return true;
-            }
-    return false;
+    return srv_word_bool(json_string_value(v), out);
 }
 
 /* Text that goes to C strings must not hold a NUL. */

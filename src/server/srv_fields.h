@@ -50,6 +50,8 @@ struct srv_fields { struct srv_value v[SRV_NUM_FIELDS]; };
 bool srv_fields_read(struct srv_call *c, enum srv_body_kind where, const json_t *root, struct srv_fields *f);
 /* The same for a body that becomes another one: its values are not wanted. */
 bool srv_fields_check(struct srv_call *c, enum srv_body_kind where, const json_t *root);
+/* "true", "off" and the other words for them; false: another one. */
+bool srv_word_bool(const char *s, bool *out);
 /* Input of a value as vLLM's validation errors show it. */
 const char *srv_py_type(const json_t *v, char *dst, size_t cap);
 

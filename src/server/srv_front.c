@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "base/thread.h"
+#include "server/srv_background.h"
 #include "server/srv_int.h"
 
 enum { MAX_THREADS = 8 };
@@ -57,6 +58,7 @@ void srv_front_push(struct srv_call *c, srv_handler *fn) {
     struct job *j = malloc(sizeof *j);
     if (!j) {
         srv_error(c, 503, NULL, NULL, "out of memory");
+        if (c->background) srv_background_end(c);
         return;
     }
     *j = (struct job){ .call = c, .fn = fn };

@@ -100,6 +100,7 @@ struct srv_gen {
     uint64_t interval;                     /* tokens per event of a stream */
     const char *role;
     enum srv_tool_mode tools; const char *tool_name; char *tools_text, *constraint_text;
+    bool background, store, show_messages; /* of responses: nobody waits; it is kept; prompt and answer with their ids */
     const char *echo_message;              /* chat with echo: content of the last message */
     struct vc_buf head;                    /* of each chunk, up to the index of its choice */
     uint32_t open_parts;                   /* pump */

@@ -147,6 +147,14 @@ static const char *strip_root(const struct srv *s, const char *url) {
 
 static const char *const known_methods[] = { "GET", "POST", "OPTIONS", "HEAD", "PUT", "DELETE", "PATCH" };
 
+/* An argument without a value, or with one that is no UTF-8, is an empty text. */
+static enum MHD_Result keep_argument(void *query, enum MHD_ValueKind kind, const char *name, const char *value) {
+    json_t *v = json_string(value ? value : "");
+    (void)kind;
+    json_object_set_new(query, name, v ? v : json_string(""));
+    return MHD_YES;
+}
+
 static struct srv_call *call_begin(struct srv *s, struct MHD_Connection *conn, const char *url, const char *method) {
     struct srv_call *c = srv_call_new(s);
     if (!c) return NULL;
@@ -159,6 +167,8 @@ static struct srv_call *call_begin(struct srv *s, struct MHD_Connection *conn, c
     c->route = srv_route_find(path);
     if (c->route && !srv_route_served(c->route, s)) c->route = NULL;
     c->path = strdup(path);
+    if (c->route && (c->route->flags & SRV_PREFIX) && (c->query = json_object()))
+        MHD_get_connection_values(conn, MHD_GET_ARGUMENT_KIND, keep_argument, c->query);
     c->request_id = copy_id(header(conn, "X-Request-Id"));
     const char *origin = header(conn, "Origin");
     c->origin = origin && strlen(origin) < 256 ? strdup(origin) : NULL;
@@ -236,7 +246,7 @@ static enum MHD_Result dispatch(struct srv_call *c) {
         srv_detail(c, 404, "Not Found");
         return MHD_YES;
     }
-    if (atomic_load(&s->draining) && !(c->route->flags & SRV_INLINE)) {
+    if (atomic_load(&s->draining) && !(c->route->flags & (SRV_INLINE | SRV_DRAINS))) {
         srv_error(c, 503, "ServiceUnavailable", NULL, "The server is shutting down.");
         return MHD_YES;
     }

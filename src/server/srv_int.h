@@ -37,11 +37,12 @@ enum {
     SRV_INLINE = 8,        /* quick: answered on the HTTP thread */
     SRV_NEEDS_MODEL = 16,  /* 503 while the model loads */
     SRV_ANTHROPIC = 32,    /* errors in Anthropic's form */
-    SRV_PREFIX = 64,       /* the path ends in / and a name follows */
+    SRV_PREFIX = 64,       /* the path has a {id}, a part of any name */
     SRV_GENERATES = 128,   /* of models that generate text; without one there is no such path */
     SRV_POOLS = 256,       /* of models that make embeddings; the same */
     SRV_STATE = 512,       /* 503 is an answer as good as 200: not in that state */
-    SRV_SWITCHED = 1024    /* an option leaves it out, or brings it: 404 then */
+    SRV_SWITCHED = 1024,   /* an option leaves it out, or brings it: 404 then */
+    SRV_DRAINS = 2048      /* answered while the server drains, too: for clients that wait for what runs */
 };
 enum srv_route_id {
 #define SRV_ROUTE(id, path, flags, fn, bodies, answer, text) SRV_AT_##id,
@@ -78,6 +79,8 @@ struct srv_call {
     uint64_t body_seen;
     bool json_type, too_large, begun_front;
     atomic_bool late;                      /* a 408 was sent */
+    json_t *query;                         /* owned: arguments of the path, as texts; of SRV_PREFIX routes */
+    struct srv_entry *background;          /* of the store, while the call makes a response that nobody waits for */
     struct srv_key *key;                   /* a reference; NULL: none was asked for */
     bool rated; struct srv_rate rate;      /* what the key may still do, as the answer's headers say */
     int64_t watch;                         /* slot of the watcher; -1: none */
@@ -257,10 +260,10 @@ void srv_watch_stop(struct srv *s);
 /* store.c: responses that may be asked for again or gone on from; the oldest go when there are too many. */
 struct srv_store *srv_store_new(void);
 void srv_store_del(struct srv_store *s);
-/* Keeps a copy of body and a reference to messages. A store that is NULL keeps and has nothing. */
-void srv_store_put(struct srv_store *s, const char *id, const char *body, size_t n, json_t *messages);
-/* A new reference to the messages of id, or NULL; with body, the answer's text is added to it. */
-json_t *srv_store_get(struct srv_store *s, const char *id, struct vc_buf *body);
+/* Keeps a copy of body and messages. A store that is NULL keeps and has nothing. */
+void srv_store_put(struct srv_store *s, const char *id, const char *body, size_t n, const json_t *messages);
+/* A new reference to the messages of id, or NULL; with body, the response's text is added to it; made: it is no longer being made. */
+json_t *srv_store_get(struct srv_store *s, const char *id, struct vc_buf *body, bool *made);
 
 /* pump.c */
 vc_status srv_pump_start(struct srv_model *m, vc_err *err);

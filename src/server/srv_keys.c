@@ -20,6 +20,11 @@ struct srv_keys {
     size_t n;
 };
 
+struct srv_key *srv_key_ref(struct srv_key *k) {
+    if (k) atomic_fetch_add(&k->refs, 1);
+    return k;
+}
+
 void srv_key_unref(struct srv_key *k) {
     if (k && atomic_fetch_sub(&k->refs, 1) == 1) free(k);
 }

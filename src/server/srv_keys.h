@@ -22,6 +22,7 @@ vc_status srv_keys_reload(struct srv_keys *ks, const struct vc_server_params *p,
 void srv_keys_close(struct srv_keys *ks);
 /* The key that is `text`, with a reference, or NULL. Every key is compared, by its SHA-256 in constant time. */
 struct srv_key *srv_keys_find(struct srv_keys *ks, const char *text);
+struct srv_key *srv_key_ref(struct srv_key *k);        /* the same, with one more; NULL is allowed, below, too */
 void srv_key_unref(struct srv_key *k);
 const char *srv_key_name(const struct srv_key *k);
 

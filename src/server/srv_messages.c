@@ -87,24 +87,26 @@ static void convert_choice(json_t *out, const json_t *choice) {
     if (json_is_true(json_object_get(choice, "disable_parallel_tool_use"))) json_object_set_new(out, "parallel_tool_calls", json_false());
 }
 
-static bool fault(struct srv_call *c, const char *type, const char *loc, const json_t *input, const char *msg) {
+static bool bad_thinking(struct srv_call *c, const char *loc, const char *type, const char *msg, const json_t *input) {
     char shown[128];
-    srv_error(c, 400, "Bad Request", loc, "1 validation error:\n  {'type': '%s', 'loc': 'body.%s', 'msg': '%s', 'input': '%s'}", type, loc, msg, srv_py_type(input, shown, sizeof shown));
-    return false;
+    return srv_refuse_value(c, loc, type, msg, srv_py_type(input, shown, sizeof shown));
 }
 
-/* vLLM's AnthropicThinkingConfig: one of three types; enabled has a budget of at least 1024 tokens, and of less than the whole answer
- * (max_tokens; NULL: there is no answer). */
+/* vLLM's AnthropicThinkingConfig: one of three types; enabled has a budget of at least 1024 tokens, and of less than the
+ * whole answer (max_tokens; NULL: there is no answer). */
 static bool check_thinking(struct srv_call *c, const json_t *root, const json_t *max_tokens) {
-    const json_t *thinking = json_object_get(root, "thinking"), *budget = json_object_get(thinking, "budget_tokens");
-    if (!json_is_object(thinking) || is_type(thinking, "disabled") || is_type(thinking, "adaptive")) return true;
-    if (!is_type(thinking, "enabled")) return fault(c, "union_tag_invalid", "thinking", thinking, "type must be enabled, disabled or adaptive");
-    if (!budget) return fault(c, "missing", "thinking.enabled.budget_tokens", thinking, "Field required");
-    if (!json_is_integer(budget)) return fault(c, "int_type", "thinking.enabled.budget_tokens", budget, "Input should be a valid integer");
+    static const char at[] = "body.thinking.enabled.budget_tokens";
+    const json_t *v = json_object_get(root, "thinking"), *budget = json_object_get(v, "budget_tokens");
+    if (!json_is_object(v) || is_type(v, "disabled") || is_type(v, "adaptive")) return true;
+    if (!is_type(v, "enabled"))
+        return bad_thinking(c, "body.thinking", "union_tag_invalid", "type must be enabled, disabled or adaptive", v);
+    if (!budget) return bad_thinking(c, at, "missing", "Field required", v);
+    if (!json_is_integer(budget)) return bad_thinking(c, at, "int_type", "Input should be a valid integer", budget);
     if (json_integer_value(budget) < MIN_BUDGET)
-        return fault(c, "greater_than_equal", "thinking.enabled.budget_tokens", budget, "Input should be greater than or equal to 1024");
+        return bad_thinking(c, at, "greater_than_equal", "Input should be greater than or equal to 1024", budget);
     if (json_is_integer(max_tokens) && json_integer_value(budget) >= json_integer_value(max_tokens))
-        return fault(c, "value_error", "thinking", budget, "Value error, thinking.budget_tokens must be less than max_tokens");
+        return bad_thinking(c, "body.thinking", "value_error",
+                            "Value error, thinking.budget_tokens must be less than max_tokens", budget);
     return true;
 }
 
@@ -116,7 +118,8 @@ static void convert_config(json_t *out, const json_t *root) {
         json_t *vars = json_is_object(kwargs) ? json_deep_copy(kwargs) : json_object();
         if (!json_object_get(vars, "enable_thinking")) json_object_set_new(vars, "enable_thinking", json_boolean(!is_type(thinking, "disabled")));
         json_object_set_new(out, "chat_template_kwargs", vars);
-        if (is_type(thinking, "enabled")) json_object_set(out, "thinking_token_budget", json_object_get(thinking, "budget_tokens"));
+        if (is_type(thinking, "enabled"))
+            json_object_set(out, "thinking_token_budget", json_object_get(thinking, "budget_tokens"));
     } else if (kwargs) {
         json_object_set(out, "chat_template_kwargs", (json_t *)(uintptr_t)kwargs);
     }
@@ -148,7 +151,8 @@ void srv_post_messages(struct srv_call *c) {
     json_t *root;
     struct srv_gen *g;
     if (!srv_body(c, &root)) return;
-    if (srv_fields_check(c, SRV_BODY_MESSAGES, root) && check_thinking(c, root, json_object_get(root, "max_tokens")) && (g = srv_gen_new(c, &srv_messages_writer))) {
+    if (srv_fields_check(c, SRV_BODY_MESSAGES, root) && check_thinking(c, root, json_object_get(root, "max_tokens")) &&
+        (g = srv_gen_new(c, &srv_messages_writer))) {
         g->root = convert(root);
         if (srv_fields_read(c, SRV_BODY_CHAT, g->root, &g->f) && srv_gen_common(g, SRV_BODY_CHAT)) (void)srv_chat_submit(g);
     }

@@ -7,18 +7,19 @@
 #include <string.h>
 
 /* When a status can occur. */
-enum { ALL = 1, KEYED = 2, BODY = 4, NAMED = 8, QUEUES = 16, WAITS = 32, STATE = 64, PAGE = 128 };
+enum { ALL = 1, KEYED = 2, BODY = 4, NAMED = 8, QUEUES = 16, WAITS = 32, STATE = 64, PAGE = 128, QUERY = 256, LIMITED = 512 };
 static const struct srv_status_row statuses[] = {
     { 304, PAGE, SRV_ANSWER_NONE, "the page is as If-None-Match says" },
     { 400, BODY, SRV_ANSWER_ERROR,
       "the body is no JSON object, or a field has a wrong type or value or cannot be honoured; the message names it" },
+    { 400, QUERY, SRV_ANSWER_ERROR, "an argument of the path has a wrong value, or the response is not in that state" },
     { 401, KEYED, SRV_ANSWER_UNAUTHORIZED, "keys are set, and none of them came" },
     { 404, NAMED, SRV_ANSWER_ERROR,
       "no served model has the name or this ability, nothing is stored under the id, or the path is switched off" },
     { 405, ALL, SRV_ANSWER_DETAIL, "the path has other methods" },
     { 408, BODY, SRV_ANSWER_ERROR, "the body did not arrive in time" },
     { 413, BODY, SRV_ANSWER_ERROR, "the body is larger than --max-body-bytes" },
-    { 429, BODY, SRV_ANSWER_ERROR,
+    { 429, BODY | LIMITED, SRV_ANSWER_ERROR,
       "too many requests are waiting, or the key's limit is reached; Retry-After says when to come back" },
     { 431, ALL, SRV_ANSWER_ERROR, "there are too many headers" },
     { 500, QUEUES, SRV_ANSWER_ERROR, "the engine failed" },
@@ -34,11 +35,13 @@ static unsigned traits(const struct srv_route *r) {
     return ALL | (r->flags & SRV_OPEN ? 0u : KEYED) | (r->bodies ? BODY : 0u) |
            (r->bodies || (r->flags & (SRV_PREFIX | SRV_GENERATES | SRV_POOLS | SRV_SWITCHED)) ? NAMED : 0u) |
            (r->bodies & ~(unsigned)AT_ONCE ? QUEUES : 0u) | (waits ? WAITS : 0u) | (r->flags & SRV_STATE ? STATE : 0u) |
+           (r->flags & SRV_PREFIX ? QUERY : 0u) | (r->flags & SRV_POST && !(r->flags & SRV_INLINE) ? LIMITED : 0u) |
            (r == &srv_routes[SRV_AT_PAGE] ? PAGE : 0u);
 }
 
 bool srv_route_streams(const struct srv_route *r) {
-    return r->bodies && !strcmp(srv_answer_rows[r->answer].also, "text/event-stream");
+    return (r->bodies || r == &srv_routes[SRV_AT_RESPONSE]) &&
+           !strcmp(srv_answer_rows[r->answer].also, "text/event-stream");
 }
 
 const struct srv_status_row *srv_route_status(const struct srv_route *r, size_t *i) {
@@ -104,7 +107,7 @@ static void content(struct vc_json_out *w, const struct srv_route *r, enum srv_a
         vc_jo_end_obj(w);
     }
     vc_jo_end_obj(w);
-    if (status == 200 && a->also[0] && r->bodies) also(w, a->also);
+    if (status == 200 && a->also[0] && (r->bodies || srv_route_streams(r))) also(w, a->also);
     vc_jo_end_obj(w);
 }
 
@@ -161,19 +164,27 @@ static void request(struct vc_json_out *w, const struct srv_route *r) {
     vc_jo_end_obj(w);
 }
 
-/* The name behind the path of a SRV_PREFIX route. */
-static void parameter(struct vc_json_out *w) {
+static void parameter(struct vc_json_out *w, const char *name, const char *in, const char *type) {
+    vc_jo_begin_obj(w);
+    key_str(w, "name", name);
+    key_str(w, "in", in);
+    vc_jo_key(w, "required");
+    vc_jo_bool(w, !strcmp(in, "path"));
+    begin(w, "schema");
+    key_str(w, "type", type);
+    vc_jo_end_obj(w);
+    vc_jo_end_obj(w);
+}
+
+/* The name in the path of a SRV_PREFIX route, and what the query of the one that answers a response may have. */
+static void parameters(struct vc_json_out *w, const struct srv_route *r) {
     vc_jo_key(w, "parameters");
     vc_jo_begin_arr(w);
-    vc_jo_begin_obj(w);
-    key_str(w, "name", "id");
-    key_str(w, "in", "path");
-    vc_jo_key(w, "required");
-    vc_jo_bool(w, true);
-    begin(w, "schema");
-    key_str(w, "type", "string");
-    vc_jo_end_obj(w);
-    vc_jo_end_obj(w);
+    parameter(w, "id", "path", "string");
+    if (srv_route_streams(r)) {
+        parameter(w, "stream", "query", "boolean");
+        parameter(w, "starting_after", "query", "integer");
+    }
     vc_jo_end_arr(w);
 }
 
@@ -181,11 +192,12 @@ static void operation(struct vc_json_out *w, const struct srv_route *r, const ch
     begin(w, method);
     char id[128];
     size_t n = (size_t)snprintf(id, sizeof id, "%s", method);
-    for (const char *p = r->path; *p && n + 1 < sizeof id; p++) id[n++] = *p == '/' || *p == '.' ? '_' : *p;
+    for (const char *p = r->path; *p && n + 1 < sizeof id; p++)
+        if (!strchr("{}", *p)) id[n++] = *p == '/' || *p == '.' ? '_' : *p;
     id[n] = '\0';
     key_str(w, "operationId", id);
     key_str(w, "summary", r->text);
-    if (r->flags & SRV_PREFIX) parameter(w);
+    if (r->flags & SRV_PREFIX) parameters(w, r);
     if (r->bodies) request(w, r);
     answers(w, r);
     if (r->flags & SRV_OPEN) { /* asks for no key; elsewhere the document's rule applies */
@@ -197,12 +209,10 @@ static void operation(struct vc_json_out *w, const struct srv_route *r, const ch
 }
 
 static void paths(struct vc_json_out *w) {
-    char path[128];
     begin(w, "paths");
     for (size_t i = 0; i < SRV_NUM_ROUTES; i++) {
         const struct srv_route *r = &srv_routes[i];
-        snprintf(path, sizeof path, "%s%s", r->path, r->flags & SRV_PREFIX ? "{id}" : "");
-        begin(w, path);
+        begin(w, r->path);
         if (r->flags & SRV_GET) operation(w, r, "get");
         if (r->flags & SRV_POST) operation(w, r, "post");
         vc_jo_end_obj(w);

@@ -7,6 +7,7 @@
 
 #include "base/clock.h"
 #include "base/grow.h"
+#include "server/srv_background.h"
 #include "server/srv_gen.h"
 #include "server/srv_metrics.h"
 
@@ -121,6 +122,12 @@ static void stream_chunk(struct srv_gen *g, struct srv_part *p, struct srv_answe
     }
 }
 
+/* What was added to a stream goes to who reads it. */
+static void send_locked(struct srv_call *c) {
+    if (c->background) srv_background_events(c);
+    else srv_wake_locked(c);
+}
+
 static void end_part(struct srv_gen *g, struct srv_part *p) {
     struct srv_call *c = g->call;
     atomic_fetch_sub(&c->model->live, g->rp.sampling.n);
@@ -132,11 +139,12 @@ static void end_part(struct srv_gen *g, struct srv_part *p) {
             if (g->error.status != VC_OK) g->writer->fail(g, &g->error);
             else g->writer->end(g);
             c->ended = true;
-            srv_wake_locked(c);
+            send_locked(c);
         }
         g->closed = true;
         pthread_mutex_unlock(&c->lock);
         if (!in_stream) srv_front_push(c, srv_gen_finish);
+        else if (c->background) srv_background_end(c);
     }
     srv_call_unref(c);
 }
@@ -170,6 +178,7 @@ void srv_gen_output(struct srv_part *p, const vc_output *output) {
     if (c->key) srv_key_tokens(c->srv->keys, c->key, o->num_token_ids);
     collect(g, p, a, o);
     if (failed && g->error.status == VC_OK) g->error = o->error;
+    if (c->background) srv_background_output(c);
     if (g->stream && !g->begun) {              /* a comment may have begun the stream */
         pthread_mutex_lock(&c->lock);
         g->begun = c->stream;
@@ -184,7 +193,7 @@ void srv_gen_output(struct srv_part *p, const vc_output *output) {
         pthread_mutex_lock(&c->lock);
         if (send) stream_chunk(g, p, a, send);
         bool over = c->gone;
-        srv_wake_locked(c);
+        send_locked(c);
         pthread_mutex_unlock(&c->lock);
         if (over && !end && p->submitted) (void)vc_cancel(c->model->engine, o->request_id);
     }
@@ -205,7 +214,7 @@ static int by_logprob(const void *a, const void *b) {
     return p != q ? (p > q ? -1 : 1) : x->index < y->index ? -1 : 1;
 }
 
-void srv_gen_finish(struct srv_call *c) {
+static void finish(struct srv_call *c) {
     struct srv_gen *g = c->gen;
     struct vc_buf b = { 0 };
     if (g->error.status != VC_OK) {
@@ -223,4 +232,9 @@ void srv_gen_finish(struct srv_call *c) {
         qsort(g->parts[i].answers, g->rp.sampling.n, sizeof g->parts[i].answers[0], by_logprob);
     g->writer->whole(g, &b);
     srv_reply(c, 200, g->reply_type ? g->reply_type : "application/json", &b);
+}
+
+void srv_gen_finish(struct srv_call *c) {
+    finish(c);
+    if (c->background) srv_background_end(c);
 }

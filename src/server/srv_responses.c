@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "server/srv_background.h"
 #include "server/srv_chat.h"
 
 static bool refuse(struct srv_call *c, const char *param, const char *text) {
@@ -53,9 +54,12 @@ static json_t *convert_input(struct srv_call *c, const json_t *root) {
     json_t *messages = json_array();
     if (json_is_string(instructions)) json_array_append_new(messages, json_pack("{s:s, s:O}", "role", "system", "content", instructions));
     if (json_is_string(previous)) {
-        json_t *history = srv_store_get(c->srv->store, json_string_value(previous), NULL);
-        if (!history) {
-            srv_error(c, 404, NULL, "previous_response_id", "Response with id '%.100s' not found.", json_string_value(previous));
+        bool made = true;
+        json_t *history = srv_store_get(c->srv->store, json_string_value(previous), NULL, &made);
+        if (!history || !made) {
+            srv_error(c, history ? 400 : 404, NULL, "previous_response_id", "Response with id '%.100s' %s.",
+                      json_string_value(previous), history ? "is still being made" : "not found");
+            json_decref(history);
             json_decref(messages);
             return NULL;
         }
@@ -135,26 +139,52 @@ static json_t *convert(struct srv_call *c, const json_t *root) {
     return NULL;
 }
 
-void srv_post_responses(struct srv_call *c) {
-    json_t *root;
-    struct srv_gen *g;
-    if (!srv_body(c, &root)) return;
-    json_t *body = srv_fields_check(c, SRV_BODY_RESPONSES, root) ? convert(c, root) : NULL;
-    if (body && (g = srv_gen_new(c, &srv_responses_writer))) {
-        g->root = body;
-        g->request = root;
-        if (srv_fields_read(c, SRV_BODY_CHAT, body, &g->f) && srv_gen_common(g, SRV_BODY_CHAT)) (void)srv_chat_submit(g);
-        return;
+static bool is_on(const struct srv_value *v, bool otherwise) { return v->given ? v->b : otherwise; }
+
+/* The generation of c for the request, a chat body that asks for the same, and its fields, ready for the engine. Takes
+ * both trees. NULL: an error was answered. */
+static struct srv_gen *prepare(struct srv_call *c, json_t *root, json_t *body, const struct srv_value *f) {
+    struct srv_gen *g = srv_gen_new(c, &srv_responses_writer);
+    if (!g) {
+        json_decref(root);
+        json_decref(body);
+        return NULL;
     }
-    json_decref(body);
-    json_decref(root);
+    g->root = body;
+    g->request = root;
+    g->background = is_on(&f[SRV_F_BACKGROUND], false);
+    g->store = is_on(&f[SRV_F_STORE], true);
+    g->show_messages = is_on(&f[SRV_F_ENABLE_RESPONSE_MESSAGES], false);
+    bool ok = srv_fields_read(c, SRV_BODY_CHAT, body, &g->f) && srv_gen_common(g, SRV_BODY_CHAT) && srv_chat_prepare(g);
+    return ok ? g : NULL;
 }
 
-void srv_get_response(struct srv_call *c) {
-    struct vc_buf b = { 0 };
-    const char *id = c->path + strlen("/v1/responses/");
-    json_t *found = srv_store_get(c->srv->store, id, &b);
-    if (found) srv_reply_json(c, 200, &b);
-    else srv_error(c, 404, NULL, "response_id", "Response with id '%.100s' not found.", id);
-    json_decref(found);
+static void post(struct srv_call *c, json_t *root, const struct srv_value *f) {
+    struct srv_gen *g;
+    struct srv_call *job = NULL;
+    bool background = is_on(&f[SRV_F_BACKGROUND], false), ok = !background || is_on(&f[SRV_F_STORE], true);
+    if (background && !c->srv->store)
+        ok = refuse(c, "background", "background is not possible here: an answer is given whole.");
+    else if (!ok)
+        (void)refuse(c, "background", "background can only be used when `store` is true");
+    json_t *body = ok ? convert(c, root) : NULL;
+    if (!body || (background && !(job = srv_background_job(c)))) {
+        json_decref(body);
+        json_decref(root);
+        return;
+    }
+    g = prepare(job ? job : c, root, body, f);
+    if (g && !job) srv_gen_submit(g);
+    else if (g) srv_background_run(c, g);
+    else if (job) srv_background_refused(c, job);
+}
+
+void srv_post_responses(struct srv_call *c) {
+    json_t *root;
+    if (!srv_body(c, &root)) return;
+    struct srv_fields *f = calloc(1, sizeof *f);
+    if (!f) srv_error(c, 503, NULL, NULL, "out of memory");
+    if (f && srv_fields_read(c, SRV_BODY_RESPONSES, root, f)) post(c, root, f->v);
+    else json_decref(root);
+    free(f);
 }

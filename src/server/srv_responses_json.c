@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "server/srv_background.h"
+
 void srv_item_id(const struct srv_gen *g, enum srv_item kind, uint32_t at, char *dst, size_t cap) {
     static const char *const prefix[] = { "", "rs_", "msg_", "fc_" };
     const char *own = strchr(g->id, '_');
@@ -170,9 +172,42 @@ static void number(struct vc_json_out *w, const char *key, float v) {
     }
 }
 
-void srv_jo_response(struct vc_json_out *w, const struct srv_gen *g, bool in_progress) {
+/* [{"message", "tokens", "type"}] as vLLM's ResponseRawMessageAndToken; the tokens are what counts. */
+static void raw_message(struct vc_json_out *w, const char *key, const char *text, size_t n, const int32_t *ids,
+                        size_t num_ids) {
+    vc_jo_key(w, key);
+    vc_jo_begin_arr(w);
+    if (num_ids) {
+        vc_jo_begin_obj(w);
+        vc_jo_key(w, "message");
+        vc_jo_strn(w, text, n);
+        vc_jo_key(w, "tokens");
+        srv_jo_ids(w, ids, num_ids);
+        key_str(w, "type", "raw_message_tokens");
+        vc_jo_end_obj(w);
+    }
+    vc_jo_end_arr(w);
+}
+
+/* The prompt as it was rendered, and the answer before any parser saw it. */
+static void raw_messages(struct vc_json_out *w, const struct srv_gen *g) {
+    const struct srv_part *p = &g->parts[0];
+    const struct srv_answer *a = &p->answers[0];
+    char *text = NULL;
+    size_t n = 0;
+    vc_err err = VC_ERR_INIT;
+    int flags = g->rp.sampling.skip_special_tokens ? VC_DETOK_SKIP_SPECIAL : 0;
+    bool parsed = a->reasoning.n || a->num_tools;
+    if (parsed) (void)vc_detokenize(g->call->model->engine, a->ids, a->num_ids, flags, &text, &n, &err);
+    const char *answer = text ? text : a->text.p ? a->text.p : "";
+    raw_message(w, "input_messages", p->text ? p->text : "", p->text ? p->text_len : 0, p->ids, p->num_ids);
+    raw_message(w, "output_messages", answer, text ? n : a->text.n, a->ids, a->num_ids);
+    vc_free(text);
+}
+
+size_t srv_jo_response(struct vc_json_out *w, const struct srv_gen *g, const char *status) {
     const struct srv_answer *a = &g->parts[0].answers[0];
-    bool cut = !in_progress && a->finish_reason && !strcmp(a->finish_reason, "length");
+    bool finished = !status, cut = finished && a->finish_reason && !strcmp(a->finish_reason, "length");
     vc_jo_begin_obj(w);
     key_str(w, "id", g->id);
     vc_jo_key(w, "created_at");
@@ -185,7 +220,7 @@ void srv_jo_response(struct vc_json_out *w, const struct srv_gen *g, bool in_pro
     key_str(w, "object", "response");
     vc_jo_key(w, "output");
     vc_jo_begin_arr(w);
-    if (!in_progress) output(w, g);
+    if (finished) output(w, g);
     vc_jo_end_arr(w);
     key_same(w, g, "parallel_tool_calls", "true");
     number(w, "temperature", g->rp.sampling.temperature);
@@ -193,40 +228,48 @@ void srv_jo_response(struct vc_json_out *w, const struct srv_gen *g, bool in_pro
     key_same(w, g, "tools", "[]");
     number(w, "top_p", g->rp.sampling.top_p);
     vc_jo_key(w, "background");
-    vc_jo_bool(w, false);
+    vc_jo_bool(w, g->background);
     counted(w, "max_output_tokens", g->rp.sampling.max_tokens);
     key_same(w, g, "max_tool_calls", "null");
     key_same(w, g, "previous_response_id", "null");
     srv_jo_null(w, "prompt");
     key_same(w, g, "reasoning", "null");
     key_same(w, g, "service_tier", "\"auto\"");
-    key_str(w, "status", in_progress ? "in_progress" : cut ? "incomplete" : "completed");
+    vc_jo_key(w, "status");
+    size_t at = w->b->n + 1;
+    vc_jo_str(w, !finished ? status : cut ? "incomplete" : "completed");
     key_same(w, g, "text", "null");
     key_same(w, g, "top_logprobs", "null");
     key_same(w, g, "truncation", "\"disabled\"");
     vc_jo_key(w, "usage");
-    if (in_progress) vc_jo_null(w);
-    else usage(w, g);
+    if (finished) usage(w, g);
+    else vc_jo_null(w);
     key_same(w, g, "user", "null");
     number(w, "presence_penalty", g->rp.sampling.presence_penalty);
     number(w, "frequency_penalty", g->rp.sampling.frequency_penalty);
     srv_jo_null(w, "kv_transfer_params");
     srv_jo_null(w, "ec_transfer_params");
-    srv_jo_null(w, "input_messages");
-    srv_jo_null(w, "output_messages");
+    if (finished && g->show_messages) {
+        raw_messages(w, g);
+    } else {
+        srv_jo_null(w, "input_messages");
+        srv_jo_null(w, "output_messages");
+    }
     vc_jo_end_obj(w);
+    return at;
+}
+
+json_t *srv_response_messages(const struct srv_gen *g) {
+    json_t *messages = json_copy(json_object_get(g->root, "messages"));
+    if (json_is_string(json_object_get(g->request, "instructions")) && json_array_size(messages)) json_array_remove(messages, 0);
+    return messages;
 }
 
 void srv_response_store(const struct srv_gen *g, const char *body, size_t n) {
     const struct srv_answer *a = &g->parts[0].answers[0];
-    json_t *calls = json_array(), *messages = json_copy(json_object_get(g->root, "messages")), *m, *first = json_array_get(messages, 0);
-    if (json_is_false(json_object_get(g->request, "store"))) {
-        json_decref(calls);
-        json_decref(messages);
-        return;
-    }
+    if (!g->store) return;
+    json_t *calls = json_array(), *messages = srv_response_messages(g), *m;
     bool called = calls_whole(g, a);
-    if (json_is_string(json_object_get(g->request, "instructions")) && first) json_array_remove(messages, 0);     /* those of the next request count */
     for (uint32_t i = 0; called && i < a->num_tools; i++)
         json_array_append_new(calls, json_pack("{s:s, s:s, s:{s:s, s:s}}", "id", a->tools[i].id, "type", "function", "function", "name", a->tools[i].name ? a->tools[i].name : "",
                                                "arguments", a->tools[i].arguments.p ? a->tools[i].arguments.p : "{}"));
@@ -234,6 +277,7 @@ void srv_response_store(const struct srv_gen *g, const char *body, size_t n) {
     if (m && json_array_size(calls)) json_object_set(m, "tool_calls", calls);
     if (m) json_array_append_new(messages, m);
     json_decref(calls);
-    srv_store_put(g->call->srv->store, g->id, body, n, messages);
+    if (g->call->background) srv_background_store(g->call, body, n, messages);
+    else srv_store_put(g->call->srv->store, g->id, body, n, messages);
     json_decref(messages);
 }

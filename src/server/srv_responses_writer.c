@@ -11,12 +11,12 @@ static void event(struct srv_gen *g, const char *name) {
 
 static void end_event(struct srv_gen *g) { vc_buf_adds(&g->call->out, "}\n\n"); }
 
-static void response_event(struct srv_gen *g, const char *name, bool in_progress) {
+static void response_event(struct srv_gen *g, const char *name) {
     struct vc_json_out w;
     event(g, name);
     vc_buf_adds(&g->call->out, ",\"response\":");
     vc_jo_init(&w, &g->call->out, VC_JSON_COMPACT);
-    srv_jo_response(&w, g, in_progress);
+    srv_jo_response(&w, g, "in_progress");
     end_event(g);
 }
 
@@ -113,8 +113,8 @@ static void tool_chunk(struct srv_gen *g, struct srv_answer *a, const vc_tool_de
 static void chunk(struct srv_gen *g, struct srv_part *p, struct srv_answer *a, const vc_output *o) {
     (void)p;
     if (!a->begun) {
-        response_event(g, "response.created", true);
-        response_event(g, "response.in_progress", true);
+        response_event(g, "response.created");
+        response_event(g, "response.in_progress");
     }
     a->begun = true;
     if (o->reasoning_len && g->include_reasoning) {
@@ -137,7 +137,7 @@ static void end(struct srv_gen *g) {
     if (a->num_blocks == 0) open_block(g, a, SRV_ITEM_MESSAGE, 0);      /* an answer without text is an empty message */
     close_block(g, a);
     vc_jo_init(&w, &body, VC_JSON_COMPACT);
-    srv_jo_response(&w, g, false);
+    srv_jo_response(&w, g, NULL);
     event(g, "response.completed");             /* also when it is incomplete, as vLLM */
     vc_buf_adds(&g->call->out, ",\"response\":");
     vc_buf_add(&g->call->out, body.p ? body.p : "null", body.p ? body.n : 4);
@@ -157,7 +157,7 @@ static void fail(struct srv_gen *g, const vc_err *err) {
 static void whole(struct srv_gen *g, struct vc_buf *b) {
     struct vc_json_out w;
     vc_jo_init(&w, b, VC_JSON_COMPACT);
-    srv_jo_response(&w, g, false);
+    srv_jo_response(&w, g, NULL);
     if (!b->failed) srv_response_store(g, b->p, b->n);
 }
 

@@ -11,14 +11,19 @@ const struct srv_route srv_routes[SRV_NUM_ROUTES] = {
 #undef SRV_ROUTE
 };
 
+/* Is path the pattern with some name for its {id}? */
+static bool matches(const char *pattern, const char *path) {
+    size_t before = strcspn(pattern, "{"), name;
+    if (strncmp(pattern, path, before) != 0) return false;
+    name = strcspn(path + before, "/");
+    return name && !strcmp(path + before + name, pattern + before + strlen("{id}"));
+}
+
 const struct srv_route *srv_route_find(const char *path) {
     for (size_t i = 0; i < SRV_NUM_ROUTES; i++)
         if (!strcmp(srv_routes[i].path, path)) return &srv_routes[i];
     for (size_t i = 0; i < SRV_NUM_ROUTES; i++) {
-        const struct srv_route *r = &srv_routes[i];
-        size_t n = strlen(r->path);
-        if (!(r->flags & SRV_PREFIX) || strncmp(r->path, path, n) != 0) continue;
-        if (path[n] && !strchr(path + n, '/')) return r;
+        if ((srv_routes[i].flags & SRV_PREFIX) && matches(srv_routes[i].path, path)) return &srv_routes[i];
     }
     return NULL;
 }

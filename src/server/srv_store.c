@@ -1,14 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
- * srv_store.c: stored responses, first in first out, within MAX_ENTRIES and MAX_BYTES. Ids are random, so that nobody
- * guesses another's. */
+ * srv_store.c: stored responses, first in first out, within SRV_STORE_ENTRIES and SRV_STORE_BYTES; those that are still
+ * made stay. Ids are random, so that nobody guesses another's. */
+#include "server/srv_store.h"
+
 #include <stdlib.h>
 #include <string.h>
-
-#include "server/srv_int.h"
-
-enum { MAX_ENTRIES = 1024, MAX_BYTES = 64 << 20 };
-struct entry { struct entry *next; char *id, *body; size_t n; json_t *messages; };
-struct srv_store { pthread_mutex_t lock; struct entry *head, **tail; size_t entries, bytes; };
 
 struct srv_store *srv_store_new(void) {
     struct srv_store *s = calloc(1, sizeof *s);
@@ -18,61 +14,97 @@ struct srv_store *srv_store_new(void) {
     return s;
 }
 
-static void entry_free(struct entry *e) {
+struct srv_entry *srv_entry_new(const char *id, const char *body, size_t n, const json_t *messages) {
+    struct srv_entry *e = calloc(1, sizeof *e);
+    if (!e) return NULL;
+    e->status = SRV_ENDED;
+    e->id = strdup(id);
+    e->body = malloc(n + SRV_WORD_ROOM + 1);
+    e->messages = json_deep_copy(messages);        /* jansson's counts are not for several threads */
+    e->n = n;
+    e->bytes = n + json_dumpb(messages, NULL, 0, JSON_COMPACT);
+    if (!e->id || !e->body || !e->messages) {
+        srv_entry_free(e);
+        return NULL;
+    }
+    memcpy(e->body, body, n);
+    e->body[n] = '\0';
+    return e;
+}
+
+void srv_entry_free(struct srv_entry *e) {
+    for (uint32_t i = 0; i < e->num_readers; i++) srv_call_unref(e->readers[i].call);
+    if (e->job) srv_call_unref(e->job);
+    free(e->readers);
     free(e->id);
     free(e->body);
     json_decref(e->messages);
+    vc_buf_free(&e->events);
     free(e);
 }
 
-static void drop_oldest(struct srv_store *s) {
-    struct entry *e = s->head;
-    s->head = e->next;
-    if (!s->head) s->tail = &s->head;
+struct srv_entry *srv_store_find(struct srv_store *s, const char *id) {
+    struct srv_entry *e = s->head;
+    while (e && strcmp(e->id, id) != 0) e = e->next;
+    return e;
+}
+
+void srv_store_add(struct srv_store *s, struct srv_entry *e) {
+    *s->tail = e;
+    s->tail = &e->next;
+    s->entries++;
+    s->bytes += e->bytes;
+}
+
+void srv_store_remove(struct srv_store *s, struct srv_entry *e) {
+    struct srv_entry **at = &s->head;
+    while (*at != e) at = &(*at)->next;
+    *at = e->next;
+    if (!e->next) s->tail = at;
     s->entries--;
-    s->bytes -= e->n;
-    entry_free(e);
+    s->bytes -= e->bytes;
+    srv_entry_free(e);
+}
+
+bool srv_store_room(struct srv_store *s, size_t entries, size_t bytes) {
+    while (s->entries + entries > SRV_STORE_ENTRIES || s->bytes + bytes > SRV_STORE_BYTES) {
+        struct srv_entry *e = s->head;
+        while (e && e->job) e = e->next;
+        if (!e) return false;
+        srv_store_remove(s, e);
+    }
+    return true;
 }
 
 void srv_store_del(struct srv_store *s) {
     if (!s) return;
-    while (s->head) drop_oldest(s);
+    while (s->head) srv_store_remove(s, s->head);
     pthread_mutex_destroy(&s->lock);
     free(s);
 }
 
-void srv_store_put(struct srv_store *s, const char *id, const char *body, size_t n, json_t *messages) {
-    struct entry *e = s ? calloc(1, sizeof *e) : NULL;
+void srv_store_put(struct srv_store *s, const char *id, const char *body, size_t n, const json_t *messages) {
+    struct srv_entry *e = !s ? NULL : srv_entry_new(id, body, n, messages);
     if (!e) return;
-    e->id = strdup(id);
-    e->body = malloc(n + 1);
-    e->messages = json_deep_copy(messages);        /* jansson's counts are not for several threads */
-    size_t history = json_dumpb(messages, NULL, 0, JSON_COMPACT);
-    e->n = n + history;
-    if (!e->id || !e->body || !e->messages || e->n > MAX_BYTES / 4) {
-        entry_free(e);
-        return;
-    }
-    memcpy(e->body, body, n);
-    e->body[n] = '\0';
     pthread_mutex_lock(&s->lock);
-    *s->tail = e;
-    s->tail = &e->next;
-    s->entries++;
-    s->bytes += e->n;
-    while (s->entries > MAX_ENTRIES || s->bytes > MAX_BYTES) drop_oldest(s);
+    struct srv_entry *old = srv_store_find(s, id);
+    bool keep = e->bytes <= SRV_ENTRY_BYTES && !(old && old->job);
+    if (keep && old) srv_store_remove(s, old);
+    keep = keep && srv_store_room(s, 1, e->bytes);
+    if (keep) srv_store_add(s, e);
     pthread_mutex_unlock(&s->lock);
+    if (!keep) srv_entry_free(e);
 }
 
-json_t *srv_store_get(struct srv_store *s, const char *id, struct vc_buf *body) {
+json_t *srv_store_get(struct srv_store *s, const char *id, struct vc_buf *body, bool *made) {
     json_t *messages = NULL;
     if (!s) return NULL;
     pthread_mutex_lock(&s->lock);
-    struct entry *e = s->head;
-    while (e && strcmp(e->id, id) != 0) e = e->next;
+    struct srv_entry *e = srv_store_find(s, id);
     if (e) {
         messages = json_deep_copy(e->messages);
-        if (body) vc_buf_adds(body, e->body);
+        if (made) *made = e->status > SRV_IN_PROGRESS;
+        if (body) vc_buf_add(body, e->body, e->n);
     }
     pthread_mutex_unlock(&s->lock);
     return messages;

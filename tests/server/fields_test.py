@@ -3,7 +3,7 @@
 """Every field of every request body: honoured (a meaningful value changes the answer as it should), or refused by name.
 usage: fields_test.py VLLMC MODEL.gguf. Only the standard library. Names: vllm_fields.json, and our own. The model is a small one
 with random weights; its greedy answer to the base request is compared with the answer that has the field, too."""
-import json, math, os, socket, subprocess, sys, tempfile, time, urllib.error, urllib.request
+import json, math, os, socket, subprocess, sys, tempfile, time, traceback, urllib.error, urllib.request
 
 import long_context
 
@@ -21,7 +21,7 @@ failed, done = [], 0
 
 class Server:
     def __init__(self, *more, path=model):
-        self.log = tempfile.TemporaryFile("w+")
+        self.log, self.path = tempfile.TemporaryFile("w+"), path
         args = [binary, "serve", path, "--port", "0", "--served-model-name", "m", "--served-model-name", "other", "--chat-template", TEMPLATE, "--kv-cache-memory-bytes", "16M",
                 "--threads", "1", "--log-level", "debug", "--trust-request-chat-template", "--enable-prompt-tokens-details", *more]
         self.p = subprocess.Popen(args, stdout=subprocess.PIPE, stderr=self.log, text=True)
@@ -236,6 +236,103 @@ def stored(value, want):
     status, _ = SERVER.ask("/v1/responses/" + a["id"])
     assert status == want, status
 
+
+def seen(a, b):
+    """The raw prompt and answer: their ids are those of the texts."""
+    for key, tokens in (("input_messages", a["usage"]["input_tokens"]), ("output_messages", out_tokens(a))):
+        (m,) = a[key]
+        assert m["type"] == "raw_message_tokens" and len(m["tokens"]) == tokens and b[key] is None, m
+        assert SERVER.ask("/detokenize", {"tokens": m["tokens"]})[1]["prompt"] == m["message"], m
+    return a["input_messages"][0]["message"] == "[user]" + BASE["responses"]["input"] + "[assistant]" and a["output_messages"][0]["message"] == text(b)
+
+
+row("responses", "enable_response_messages", both(then(True, seen), same(False), bad("maybe")))
+LONG = {**BASE["responses"], "background": True, "max_output_tokens": 3000, "ignore_eos": True}
+
+
+def poll(a, server):
+    """The response when it is no longer made."""
+    for _ in range(3000):
+        status, b = server.ask("/v1/responses/" + a["id"])
+        assert status == 200 and b["status"] != "failed", b
+        if b["status"] not in ("queued", "in_progress"):
+            return b
+        assert b["output"] == [] and b["usage"] is None, b
+        time.sleep(0.02)
+    raise AssertionError("the response is never made")
+
+
+def background(kind, field):
+    for more in ({"store": False}, {"store": 0}, {"temperature": 9}, {"top_k": "x"}, {"input": "word " * 400}):
+        check_status(kind, {**BASE[kind], field: True, **more}, 400)
+    a = ok(kind, {**BASE[kind], field: True})
+    assert a["background"] is True and a["status"] == "queued" and a["output"] == [] and a["usage"] is None, a
+    made = poll(a, SERVER)
+    assert text(made) == text(base[kind]) and made["background"] is True and made["usage"] == base[kind]["usage"] | {"input_tokens_details": made["usage"]["input_tokens_details"]}, made
+    assert base[kind]["background"] is False
+    assert prompt_tokens(ok(kind, {**BASE[kind], "previous_response_id": a["id"]})) > prompt_tokens(made)
+
+
+def background_events(kind, field):
+    """The stream has the events of one that is waited for; another look gives the same, or those behind a number."""
+    events, plain = ok(kind, {**BASE[kind], field: True, "stream": True}), ok(kind, {**BASE[kind], "stream": True})
+    assert [e["sequence_number"] for e in events] == list(range(len(events))) and [e["type"] for e in events] == [e["type"] for e in plain]
+    assert text(events) == text(base[kind]) and events[-1]["type"] == "response.completed"
+    at = "/v1/responses/" + events[0]["response"]["id"]
+    assert SERVER.ask(at)[1] == events[-1]["response"]
+    for query, first in (("stream=true", 0), ("stream=1&starting_after=-1", 0), ("stream=on&starting_after=0", 1), ("stream=true&starting_after=5", 6), ("stream=true&starting_after=999", 999)):
+        assert SERVER.ask(at + "?" + query) == (200, events[first:]), query
+    for query in ("stream=maybe", "stream", "stream=true&starting_after=x", "starting_after=", "starting_after=1.5"):
+        status, a = SERVER.ask(at + "?" + query)
+        assert status == 400 and "query." in a["error"]["param"], (query, a)
+    status, a = SERVER.ask("/v1/responses/" + base[kind]["id"] + "?stream=true")
+    assert status == 400 and a["error"]["param"] == "response_id", a
+    assert SERVER.ask("/v1/responses/resp_none?stream=true")[0] == 404
+
+
+def background_cancel(kind, field):
+    a = ok(kind, LONG, THINKS)
+    assert THINKS.ask(PATHS[kind], {**BASE[kind], "previous_response_id": a["id"]})[0] == 400                # there is no answer yet
+    assert THINKS.ask(PATHS[kind], {**LONG, "request_id": a["id"].split("_", 1)[1]})[0] == 400              # two with one id
+    status, b = THINKS.ask("/v1/responses/" + a["id"] + "/cancel", b"")
+    assert status == 200 and b == {**a, "status": "cancelled"}, (status, b)
+    assert THINKS.ask("/v1/responses/" + a["id"]) == (200, b)
+    for name, want in ((a["id"], 400), (ok(kind, BASE[kind], THINKS)["id"], 400), ("resp_none", 404)):
+        status, c = THINKS.ask("/v1/responses/" + name + "/cancel", b"{}")
+        assert status == want and c["error"]["param"] == "response_id" and (want == 404 or c["error"]["type"] == "invalid_request_error"), (status, c)
+    idle(THINKS)
+    assert poll(a, THINKS)["status"] == "cancelled"
+
+
+def background_left(kind, field):
+    """A client that leaves does not end it, whether it waits for events or not; two readers see the same events; a cancelled stream ends."""
+    r = urllib.request.urlopen(urllib.request.Request(THINKS.url + PATHS[kind], json.dumps({**LONG, "stream": True}).encode(), {"Content-Type": "application/json"}))
+    begun = r.readline() + r.readline()
+    a = json.loads(begun.split(b"data: ")[1])["response"]
+    r.close()
+    late = urllib.request.urlopen(THINKS.url + "/v1/responses/" + a["id"] + "?stream=true&starting_after=40")
+    assert json.loads(late.read().decode().split("\n")[1][6:])["sequence_number"] == 41
+    made = poll(a, THINKS)
+    assert made["status"] == "incomplete" and out_tokens(made) == 3000, made
+    assert THINKS.ask("/v1/responses/" + a["id"] + "?stream=1")[1][-1]["response"] == made
+    r = urllib.request.urlopen(urllib.request.Request(THINKS.url + PATHS[kind], json.dumps({**LONG, "stream": True}).encode(), {"Content-Type": "application/json"}))
+    a = json.loads((r.readline() + r.readline()).split(b"data: ")[1])["response"]
+    assert THINKS.ask("/v1/responses/" + a["id"] + "/cancel", b"")[1]["status"] == "cancelled"
+    assert b"response.completed" not in r.read()
+    idle(THINKS)
+
+
+def background_drained(kind, field):
+    """SIGTERM waits for it: its reader gets the end."""
+    server = Server("--shutdown-timeout", "60", path=THINKS.path)
+    r = urllib.request.urlopen(urllib.request.Request(server.url + PATHS[kind], json.dumps({**LONG, "stream": True}).encode(), {"Content-Type": "application/json"}))
+    r.readline()
+    server.p.terminate()
+    assert b"event: response.completed" in r.read()
+    assert server.p.wait(60) == 0
+
+
+row("responses", "background", both(background, background_events, background_cancel, background_left, background_drained, same(False), bad("later")))
 
 # ---- sampling ----
 row(GEN, "temperature", both(then(2, changed, seed=3), bad(2.5)))
@@ -550,8 +647,12 @@ def leaves():
         s.sendall(b"POST /v1/completions HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n" % len(body) + body)
         time.sleep(wait)
         s.close()
+    idle(SERVER)
+
+
+def idle(server):
     for _ in range(600):
-        with urllib.request.urlopen(SERVER.url + "/metrics") as m:
+        with urllib.request.urlopen(server.url + "/metrics") as m:
             held = [line for line in m.read().decode().split("\n") if line.startswith(("vllm:num_requests_running", "vllm:num_requests_waiting{")) and not line.endswith(" 0.0")]
         if not held:
             return
@@ -586,8 +687,7 @@ for kinds, field, value in [("completions chat responses messages", "watermarkin
                             ("completions chat responses messages", "return_mm_kwargs", True), ("completions chat responses messages", "kv_transfer_params", {"a": 1}),
                             ("completions chat responses messages", "ec_transfer_params", {"a": 1}), ("completions chat responses messages", "vllm_xargs", {"a": 1}),
                             ("chat responses tokenize_chat", "media_io_kwargs", {"image": {}}), ("chat responses tokenize_chat", "mm_processor_kwargs", {"a": 1}),
-                            ("responses", "background", True), ("responses", "prompt", {"id": "p"}), ("responses", "enable_response_messages", True),
-                            ("responses", "previous_input_messages", [{"role": "user", "content": "x"}])]:
+                            ("responses", "prompt", {"id": "p"}), ("responses", "previous_input_messages", [{"role": "user", "content": "x"}])]:
     row(kinds, field, refused(value))
 
 # ---- every field has its row ----
@@ -608,7 +708,7 @@ for (kind, field), check in ROWS.items():
         done += 1
     except Exception as e:                              # every row runs; the first part of each fault is shown
         failed.append((kind, field))
-        print("FAILED %s of %s: %s %s" % (field, kind, type(e).__name__, str(e)[:600]))
+        print("FAILED %s of %s: %s %s" % (field, kind, type(e).__name__, str(e)[:600]), [f.lineno for f in traceback.extract_tb(e.__traceback__)])
 
 # ---- hostile values: never more than a 400 ----
 DEEP = b"[" * 300 + b"]" * 300

@@ -3,7 +3,7 @@
 """The openai and anthropic packages against the program. usage: openai_test.py VLLMC MODEL.gguf SMALL.gguf
 SMALL: with random weights, for long answers.
 Prints "left out: ..." where a package or the model is absent."""
-import asyncio, json, os, subprocess, sys, tempfile, time
+import asyncio, json, os, subprocess, sys, tempfile, time, traceback
 
 import long_context
 
@@ -36,7 +36,7 @@ def case(fn):
         print("ok", fn.__name__)
     except Exception as e:                      # every case runs; the first line of each fault is shown
         failed.append(fn.__name__)
-        print("FAILED", fn.__name__, type(e).__name__, str(e)[:500])
+        print("FAILED", fn.__name__, type(e).__name__, str(e)[:500], [f.lineno for f in traceback.extract_tb(e.__traceback__)])
 
 
 def serve():
@@ -164,6 +164,29 @@ def responses_stream():
     assert kinds[0] == "response.created" and kinds[-1] == "response.completed", kinds
 
 
+def responses_background():
+    ask = {"model": "m", "input": "Name three colors.", "max_output_tokens": 8, "temperature": 0, "background": True}
+    r, n = client.responses.create(**ask), 0
+    assert r.status == "queued" and r.background and not r.output
+    while r.status in ("queued", "in_progress"):
+        r, n = client.responses.retrieve(r.id), n + 1
+        assert n < 10000
+    assert r.status == "incomplete" and r.output_text == client.responses.create(**dict(ask, background=False)).output_text
+    with client.responses.create(**dict(ask, max_output_tokens=200), stream=True, extra_body={"ignore_eos": True}) as s:     # left behind its first event
+        first = next(iter(s))
+    assert first.type == "response.created" and first.response.background
+    rest = list(client.responses.retrieve(first.response.id, stream=True, starting_after=first.sequence_number))
+    assert [e.sequence_number for e in rest] == list(range(1, len(rest) + 1)) and rest[-1].type == "response.completed"
+    assert rest[-1].response.usage.output_tokens == 200 and rest[-1].response.output_text == "".join(e.delta for e in rest if e.type == "response.output_text.delta")
+    r = client.responses.create(**dict(ask, max_output_tokens=200), extra_body={"ignore_eos": True})
+    assert client.responses.cancel(r.id).status == "cancelled" and client.responses.retrieve(r.id).status == "cancelled"
+    try:
+        client.responses.cancel(r.id)
+        raise AssertionError("cancelled twice")
+    except openai.BadRequestError as e:
+        assert "Cannot cancel" in str(e)
+
+
 def anthropic_message():
     c = anthropic.Anthropic(base_url=url, api_key=KEY, max_retries=0)
     m = c.messages.create(model="m", max_tokens=8, extra_body={"temperature": 0}, system="Be brief.", messages=USER)
@@ -214,7 +237,7 @@ def anthropic_thinking():
 
 
 cases = [models_list, wrong_key, completion, completion_stream, chat, chat_stream, stream_helper, chat_async, tools_required, tools_named_stream, parse, not_found,
-         bad_request, responses, responses_stream]
+         bad_request, responses, responses_stream, responses_background]
 if anthropic:
     cases += [anthropic_message, anthropic_stream, anthropic_tool, anthropic_thinking]
 else:
