@@ -23,7 +23,7 @@ struct api_output {
     int32_t token;
     float margin;
     struct vc_buf text, reasoning;
-    struct vc_buf tool_text;               /* names and arguments of the deltas, each ended by NUL; offsets until it is sent */
+    struct vc_buf tool_text;               /* names and arguments of the deltas, each with a NUL; offsets until sent */
     vc_tool_delta *tools; uint32_t cap_tools;
     vc_logprob *logprobs; uint32_t cap_logprobs;
     vc_logprob *prompt_logprobs; uint32_t cap_prompt_logprobs;
@@ -37,11 +37,12 @@ struct api_pool { pthread_mutex_t lock; struct api_output *free; uint32_t refs; 
 struct api_constraint {
     struct vc_constraint base;             /* first */
     struct vc_matcher *matcher;            /* owned; NULL: the choice is free */
-    uint32_t *wide;                        /* owned: where the vocabulary has more tokens than the model has logits; else NULL */
+    uint32_t *wide;                        /* owned; NULL unless the vocabulary has more tokens than there are logits */
     const struct vc_model *model;
     bool waits;                            /* the model still reasons: anything goes */
     bool over;                             /* it has ended its text; ignore_eos lets it go on, freely */
-    /* thinking_token_budget: these ids come once `left` tokens of reasoning did. Borrowed from the request; NULL: no budget. */
+    /* thinking_token_budget: these ids come once `left` tokens of reasoning did. Borrowed from the request; NULL: no
+     * budget. */
     const struct vc_parser *parser;
     const int32_t *closing; uint32_t num_closing, at;
     int64_t left;
@@ -99,7 +100,7 @@ struct vc_model {
     struct vc_engine *engine;
     struct vc_tokenizer *tokenizer;        /* NULL: the model has none; token ids only */
     uint32_t max_logprobs;
-    struct api_chat chat, chat_tools;      /* chat templates: the default, and the one for requests with tools (text NULL: the same) */
+    struct api_chat chat, chat_tools;      /* the default template, and that of requests with tools (NULL: the same) */
     struct vc_arena arena;                 /* strings of the info */
     vc_model_info info;
     vc_sampling_params defaults;           /* from generation_config.json */
@@ -113,7 +114,7 @@ struct vc_model {
     uint64_t next_id;
     struct api_request *pending, **pending_tail, *live;
     atomic_uint num_live;                  /* pending and live; written under lock */
-    _Atomic double progress_at;            /* monotonic seconds: a step began or ended, or a request came while there was none */
+    _Atomic double progress_at;            /* monotonic: a step began or ended, or the first request came */
     struct api_output *out_head, **out_tail;
     struct api_pool *pool;
     struct api_grammars grammars;
@@ -155,8 +156,10 @@ vc_status api_load_defaults(struct vc_model *m, const vc_model_params *p, vc_err
 
 /* constraint.c. get: the grammar that the request asks for, a reference of the caller's, or NULL. */
 vc_status api_grammar_get(struct vc_model *m, const vc_request_params *p, struct vc_grammar **out, vc_err *err);
-vc_status api_constraint_init(struct api_constraint *c, struct vc_model *m, struct vc_grammar *g, bool waits, vc_err *err);
-void api_constraint_budget(struct api_constraint *c, const struct vc_model *m, const struct vc_parser *parser, const struct api_request *r);
+vc_status api_constraint_init(struct api_constraint *c, struct vc_model *m, struct vc_grammar *g, bool waits,
+                              vc_err *err);
+void api_constraint_budget(struct api_constraint *c, const struct vc_model *m, const struct vc_parser *parser,
+                           const struct api_request *r);
 void api_constraint_begin(struct api_constraint *c, const char *text, size_t n);
 void api_constraint_free(struct api_constraint *c);
 void api_grammars_free(struct api_grammars *gs);
@@ -164,7 +167,8 @@ void api_grammars_free(struct api_grammars *gs);
 /* text.c */
 vc_status api_load_chat(struct vc_model *m, const vc_model_params *p, const struct vc_gguf *g, vc_err *err);
 void api_chat_free(struct api_chat *c);
-vc_status api_load_text(struct vc_model *m, const vc_model_params *p, const struct vc_gguf *g, vc_err *err);   /* g: the model, NULL: a folder */
+/* g: the model, NULL: a folder. */
+vc_status api_load_text(struct vc_model *m, const vc_model_params *p, const struct vc_gguf *g, vc_err *err);
 
 /* For rooms above that look inside (lab). */
 struct vc_engine *vc_model_engine(struct vc_model *m);

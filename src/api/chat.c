@@ -37,7 +37,8 @@ static vc_status load_given(struct vc_model *m, const char *given, vc_err *err) 
 }
 
 /* Where the model's own templates lie: beside the tokenizer if one is given, in the GGUF, or in the folder. */
-static vc_status open_source(struct vc_template_source *src, const vc_model_params *p, const struct vc_gguf *g, vc_err *err) {
+static vc_status open_source(struct vc_template_source *src, const vc_model_params *p, const struct vc_gguf *g,
+                             vc_err *err) {
     if (p->tokenizer && *p->tokenizer) return vc_template_source_open(src, p->tokenizer, err);
     return g ? vc_template_source_from_gguf(src, g, p->path, err) : vc_template_source_open(src, p->path, err);
 }
@@ -47,10 +48,13 @@ static vc_status load_own(struct vc_model *m, const vc_model_params *p, const st
     const struct vc_template_named *plain = NULL, *tools = NULL;
     vc_status s = open_source(&src, p, g, &m->chat.error);
     if (s == VC_E_NOT_FOUND)
-        vc_fail(&m->chat.error, VC_E_UNSUPPORTED, "the model has no chat template; give one with --chat-template, or use a plain prompt");
+        vc_fail(&m->chat.error, VC_E_UNSUPPORTED,
+                "the model has no chat template; give one with --chat-template, or use a plain prompt");
     if (s != VC_OK) return VC_OK;
-    if (vc_template_source_pick(&src, NULL, false, &plain, &m->chat.error) == VC_OK) s = set_text(&m->chat, plain->text.p, plain->text.n, err);
-    if (s == VC_OK && vc_template_source_pick(&src, NULL, true, &tools, &m->chat_tools.error) == VC_OK && tools != plain)
+    if (vc_template_source_pick(&src, NULL, false, &plain, &m->chat.error) == VC_OK)
+        s = set_text(&m->chat, plain->text.p, plain->text.n, err);
+    if (s == VC_OK && vc_template_source_pick(&src, NULL, true, &tools, &m->chat_tools.error) == VC_OK &&
+        tools != plain)
         s = set_text(&m->chat_tools, tools->text.p, tools->text.n, err);
     vc_template_source_close(&src);
     return s;
@@ -81,7 +85,9 @@ static const char *token_text(const struct vc_model *m, int32_t id, char *buf, s
     return buf;
 }
 
-void vc_chat_params_init(vc_chat_params *p) { *p = (vc_chat_params){ .struct_size = sizeof *p, .add_generation_prompt = 1 }; }
+void vc_chat_params_init(vc_chat_params *p) {
+    *p = (vc_chat_params){ .struct_size = sizeof *p, .add_generation_prompt = 1 };
+}
 
 /* One of the JSON texts of a vc_chat_params; *v NULL where it is not given. */
 static vc_status part(json_t **v, const char *text, const char *name, bool object, vc_err *err) {
@@ -97,14 +103,17 @@ static vc_status part(json_t **v, const char *text, const char *name, bool objec
 static vc_status read_style(const vc_chat_params *p, struct vc_chat_style *style, vc_err *err) {
     const char *f = p->content_format;
     if (!f || !strcmp(f, "auto")) return VC_OK;
-    if (strcmp(f, "string") != 0 && strcmp(f, "openai") != 0) return vc_fail(err, VC_E_INVALID, "content_format: \"%.32s\", expected auto, string or openai", f);
+    if (strcmp(f, "string") != 0 && strcmp(f, "openai") != 0)
+        return vc_fail(err, VC_E_INVALID, "content_format: \"%.32s\", expected auto, string or openai", f);
     style->format = !strcmp(f, "string") ? VC_CONTENT_STRING : VC_CONTENT_PARTS;
     return VC_OK;
 }
 
 /* Replaces *v by what chat templates take. */
 typedef vc_status normalise_fn(json_t **out, const json_t *in, const struct vc_chat_style *style, vc_err *err);
-static vc_status messages_for(json_t **out, const json_t *in, const struct vc_chat_style *style, vc_err *err) { return vc_chat_messages(out, in, style, NULL, err); }
+static vc_status messages_for(json_t **out, const json_t *in, const struct vc_chat_style *style, vc_err *err) {
+    return vc_chat_messages(out, in, style, NULL, err);
+}
 static vc_status tools_for(json_t **out, const json_t *in, const struct vc_chat_style *style, vc_err *err) {
     (void)style;
     return vc_chat_tools(out, in, NULL, err);
@@ -118,7 +127,8 @@ static vc_status normalise(json_t **v, normalise_fn *fn, const struct vc_chat_st
     return s;
 }
 
-static vc_status render(const vc_model *m, const struct vc_template *t, struct vc_template_args *a, char **text, size_t *len, vc_err *err) {
+static vc_status render(const vc_model *m, const struct vc_template *t, struct vc_template_args *a, char **text,
+                        size_t *len, vc_err *err) {
     char bos[256], eos[256];
     if (m->tokenizer) {
         a->bos_token = token_text(m, vc_tok_bos(m->tokenizer), bos, sizeof bos);
@@ -126,14 +136,17 @@ static vc_status render(const vc_model *m, const struct vc_template *t, struct v
     }
     struct vc_buf b = { 0 };
     vc_status s = vc_template_render(t, a, &b, err);
-    if (s == VC_OK && !(*text = vc_buf_take(&b, len))) s = vc_fail(err, VC_E_NOMEM, "out of memory rendering the chat template");
+    if (s == VC_OK && !(*text = vc_buf_take(&b, len)))
+        s = vc_fail(err, VC_E_NOMEM, "out of memory rendering the chat template");
     vc_buf_free(&b);
     return s;
 }
 
 vc_status vc_chat_render(const vc_model *m, const vc_chat_params *p, char **text, size_t *len, vc_err *err) {
     *text = NULL;
-    if (p->struct_size != sizeof *p) return vc_fail(err, VC_E_INVALID, "vc_chat_render: struct_size is not that of this library; call vc_chat_params_init");
+    if (p->struct_size != sizeof *p)
+        return vc_fail(err, VC_E_INVALID,
+                       "vc_chat_render: struct_size is not that of this library; call vc_chat_params_init");
     if (!p->messages_json) return vc_fail(err, VC_E_INVALID, "messages: missing");
     struct vc_template *own = NULL;
     if (p->chat_template) VC_TRY(vc_template_compile(&own, p->chat_template, strlen(p->chat_template), err));
@@ -149,8 +162,13 @@ vc_status vc_chat_render(const vc_model *m, const vc_chat_params *p, char **text
     if (s == VC_OK) s = read_style(p, &style, err);
     if (s == VC_OK) s = normalise(&messages, messages_for, &style, err);
     if (s == VC_OK) s = normalise(&tools, tools_for, &style, err);
-    struct vc_template_args a = { .messages = messages, .tools = tools, .documents = documents, .kwargs = kwargs, .now = (int64_t)time(NULL),
-                                  .add_generation_prompt = p->add_generation_prompt != 0, .continue_final_message = p->continue_final_message != 0 };
+    struct vc_template_args a = { .messages = messages,
+                                  .tools = tools,
+                                  .documents = documents,
+                                  .kwargs = kwargs,
+                                  .now = (int64_t)time(NULL),
+                                  .add_generation_prompt = p->add_generation_prompt != 0,
+                                  .continue_final_message = p->continue_final_message != 0 };
     if (s == VC_OK) s = render(m, t, &a, text, len, err);
     json_decref(messages);
     json_decref(tools);

@@ -28,7 +28,7 @@ static bool copy_logprobs(vc_logprob **dst, uint32_t *cap, const vc_logprob *src
     return true;
 }
 
-/* Moves text that can no longer become part of a stop string from the choice to the output. False when memory is short. */
+/* Moves text that can no longer become part of a stop string from the choice to the output. False: memory is short. */
 static bool send_text(struct api_choice *c, struct api_output *o, bool last) {
     size_t end = c->text.n, stop = c->request->longest_stop, hold = !last && stop ? stop - 1 : 0, upto;
     upto = end > hold ? end - hold : 0;
@@ -54,7 +54,8 @@ static enum vc_finish end_short(struct api_choice *c, struct api_output *o, enum
 }
 
 /* Text of a new token into the choice; true when a stop string ends it. */
-static bool add_token_text(struct vc_model *m, struct api_choice *c, const struct vc_engine_event *e, struct api_output *o) {
+static bool add_token_text(struct vc_model *m, struct api_choice *c, const struct vc_engine_event *e,
+                           struct api_output *o) {
     const struct vc_sampling *s = c->request->sampling;
     if (!m->tokenizer || !s->detokenize) return false;
     size_t before = c->text.n;
@@ -90,7 +91,9 @@ static bool fill_logprobs(struct api_output *o, const struct api_choice *c, cons
     }
     if (e->prompt_logprobs && c->index == 0) {
         uint32_t per = (uint32_t)c->request->sampling->prompt_logprobs + 1;
-        if (!copy_logprobs(&o->prompt_logprobs, &o->cap_prompt_logprobs, e->prompt_logprobs, per * c->request->num_prompt)) return false;
+        if (!copy_logprobs(&o->prompt_logprobs, &o->cap_prompt_logprobs, e->prompt_logprobs,
+                           per * c->request->num_prompt))
+            return false;
         o->o.prompt_logprobs = o->prompt_logprobs;
         o->o.num_prompt_logprobs = per;
     }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * constraint.c: what binds a request's grammar to the engine: one matcher per choice, and the grammars that were used lately. */
+ * constraint.c: what binds a request's grammar to the engine: one matcher per choice, and the grammars that were used
+ * lately. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -59,16 +60,19 @@ static int32_t forced(struct vc_constraint *vc) {
 
 static const struct vc_constraint_ops ops = { mask, accept, forced };
 
-vc_status api_constraint_init(struct api_constraint *c, struct vc_model *m, struct vc_grammar *g, bool waits, vc_err *err) {
+vc_status api_constraint_init(struct api_constraint *c, struct vc_model *m, struct vc_grammar *g, bool waits,
+                              vc_err *err) {
     c->base.ops = &ops;
     c->model = m;
     c->waits = waits;
     size_t words = vc_grammar_mask_words(m->grammars.vocab);
-    if (words > logit_words(m) && !(c->wide = malloc(words * sizeof *c->wide))) return vc_fail(err, VC_E_NOMEM, "out of memory for a request");
+    if (words > logit_words(m) && !(c->wide = malloc(words * sizeof *c->wide)))
+        return vc_fail(err, VC_E_NOMEM, "out of memory for a request");
     return vc_matcher_new(&c->matcher, g, m->grammars.vocab, err);
 }
 
-void api_constraint_budget(struct api_constraint *c, const struct vc_model *m, const struct vc_parser *parser, const struct api_request *r) {
+void api_constraint_budget(struct api_constraint *c, const struct vc_model *m, const struct vc_parser *parser,
+                           const struct api_request *r) {
     c->base.ops = &ops;
     c->model = m;
     c->parser = parser;
@@ -84,7 +88,8 @@ void api_constraint_free(struct api_constraint *c) {
     c->wide = NULL;
 }
 
-/* The reasoning is over; text: what was content already in the token that ended it. White space there is the model's own. */
+/* The reasoning is over; text: what was content already in the token that ended it. White space there is the model's
+ * own. */
 void api_constraint_begin(struct api_constraint *c, const char *text, size_t n) {
     c->waits = false;
     if (n == 0 || vc_matcher_accept_bytes(c->matcher, text, n)) return;
@@ -97,7 +102,8 @@ void api_constraint_begin(struct api_constraint *c, const char *text, size_t n) 
 static struct api_grammar *find(struct api_grammars *gs, int kind, int whitespace, const char *spec, size_t n) {
     for (size_t i = 0; i < VC_ARRAY_LEN(gs->v); i++) {
         struct api_grammar *e = &gs->v[i];
-        if (e->grammar && e->kind == kind && e->whitespace == whitespace && e->n == n && memcmp(e->spec, spec, n) == 0) return e;
+        if (e->grammar && e->kind == kind && e->whitespace == whitespace && e->n == n && memcmp(e->spec, spec, n) == 0)
+            return e;
     }
     return NULL;
 }
@@ -128,7 +134,8 @@ static vc_status read_whitespace(const char *text, int *out, vc_err *err) {
     else {
         char *end;
         long v = strtol(text, &end, 10);
-        if (end == text || *end || v < 0 || v > 1000000) return vc_fail(err, VC_E_INVALID, "constraint_whitespace: \"%s\", expected any, compact or a number", text);
+        if (end == text || *end || v < 0 || v > 1000000)
+            return vc_fail(err, VC_E_INVALID, "constraint_whitespace: \"%s\", expected any, compact or a number", text);
         *out = (int)v;
     }
     return VC_OK;
@@ -136,7 +143,8 @@ static vc_status read_whitespace(const char *text, int *out, vc_err *err) {
 
 static vc_status need_vocab(struct vc_model *m, vc_err *err) {
     pthread_mutex_lock(&m->grammars.lock);
-    vc_status s = m->grammars.vocab ? VC_OK : vc_grammar_tokens(&m->grammars.vocab, m->tokenizer, m->eos_ids, m->num_eos, err);
+    vc_status s = VC_OK;
+    if (!m->grammars.vocab) s = vc_grammar_tokens(&m->grammars.vocab, m->tokenizer, m->eos_ids, m->num_eos, err);
     pthread_mutex_unlock(&m->grammars.lock);
     return s;
 }
@@ -148,7 +156,10 @@ vc_status api_grammar_get(struct vc_model *m, const vc_request_params *p, struct
     const char *spec = p->constraint ? p->constraint : "";
     size_t n = strlen(spec);
     if (kind < 0)
-        return vc_fail(err, VC_E_INVALID, "constraint_kind: \"%.64s\" is not known; json_schema, json_object, regex, choice, grammar and structural_tag are", p->constraint_kind);
+        return vc_fail(err, VC_E_INVALID,
+                       "constraint_kind: \"%.64s\" is not known; json_schema, json_object, regex, choice, grammar and "
+                       "structural_tag are",
+                       p->constraint_kind);
     if (!m->tokenizer) return vc_fail(err, VC_E_UNSUPPORTED, "structured output: the model has no tokenizer");
     VC_TRY(read_whitespace(p->constraint_whitespace, &whitespace, err));
     VC_TRY(need_vocab(m, err));

@@ -21,10 +21,14 @@ static vc_status eos_of(struct vc_model *m, const json_t *root, const char *name
         add_eos(m, json_integer_value(v));
         return VC_OK;
     }
-    if (!json_is_array(v)) return vc_fail(err, VC_E_FORMAT, "%s: eos_token_id is %s, expected an integer or an array of integers", name, vc_json_type_name(v));
+    if (!json_is_array(v))
+        return vc_fail(err, VC_E_FORMAT, "%s: eos_token_id is %s, expected an integer or an array of integers", name,
+                       vc_json_type_name(v));
     for (size_t i = 0; i < json_array_size(v); i++) {
         const json_t *x = json_array_get(v, i);
-        if (!json_is_integer(x)) return vc_fail(err, VC_E_FORMAT, "%s: eos_token_id[%zu] is %s, expected an integer", name, i, vc_json_type_name(x));
+        if (!json_is_integer(x))
+            return vc_fail(err, VC_E_FORMAT, "%s: eos_token_id[%zu] is %s, expected an integer", name, i,
+                           vc_json_type_name(x));
         add_eos(m, json_integer_value(x));
     }
     return VC_OK;
@@ -78,8 +82,10 @@ static vc_status from_folder(struct vc_model *m, const vc_model_params *p, vc_er
 
 /* GGUF: beside eos, the end-of-turn ids, by key or by the names that vocabularies give them. */
 static void from_gguf(struct vc_model *m, const struct vc_gguf *g) {
-    static const char *const keys[] = { "tokenizer.ggml.eos_token_id", "tokenizer.ggml.eot_token_id", "tokenizer.ggml.eom_token_id" };
-    static const char *const names[] = { "<|im_end|>", "<|eot_id|>", "<|eom_id|>", "<end_of_turn>", "<|end|>", "<|endoftext|>", "<|end_of_text|>", "</s>" };
+    static const char *const keys[] = { "tokenizer.ggml.eos_token_id", "tokenizer.ggml.eot_token_id",
+                                        "tokenizer.ggml.eom_token_id" };
+    static const char *const names[] = { "<|im_end|>", "<|eot_id|>",    "<|eom_id|>",      "<end_of_turn>",
+                                         "<|end|>",    "<|endoftext|>", "<|end_of_text|>", "</s>" };
     for (size_t i = 0; i < VC_ARRAY_LEN(keys); i++) {
         uint32_t id;
         vc_err ignored = VC_ERR_INIT;
@@ -93,18 +99,24 @@ static void from_gguf(struct vc_model *m, const struct vc_gguf *g) {
 
 /* The caller's own values over the model's; an unknown key is an error, as it would change nothing. */
 static vc_status from_override(struct vc_model *m, const char *text, vc_err *err) {
-    static const char *const keys[] = { "temperature", "top_p", "top_k", "min_p", "repetition_penalty", "max_new_tokens", "eos_token_id" };
+    static const char *const keys[] = { "temperature",        "top_p",          "top_k",       "min_p",
+                                        "repetition_penalty", "max_new_tokens", "eos_token_id" };
     static const char name[] = "override_generation_config";
     json_t *root;
     VC_TRY(vc_json_parse(&root, text, strlen(text), name, err));
     const char *key;
     json_t *v;
-    vc_status s = json_is_object(root) ? VC_OK : vc_fail(err, VC_E_INVALID, "%s: is %s, expected an object", name, vc_json_type_name(root));
+    vc_status s = VC_OK;
+    if (!json_is_object(root))
+        s = vc_fail(err, VC_E_INVALID, "%s: is %s, expected an object", name, vc_json_type_name(root));
     if (s == VC_OK) json_object_foreach(root, key, v) {
         size_t i = 0;
         while (i < VC_ARRAY_LEN(keys) && strcmp(keys[i], key) != 0) i++;
         if (i == VC_ARRAY_LEN(keys) && s == VC_OK)
-            s = vc_fail(err, VC_E_INVALID, "%s: no key '%s'; known are temperature, top_p, top_k, min_p, repetition_penalty, max_new_tokens, eos_token_id", name, key);
+            s = vc_fail(err, VC_E_INVALID,
+                        "%s: no key '%s'; known are temperature, top_p, top_k, min_p, repetition_penalty, "
+                        "max_new_tokens, eos_token_id",
+                        name, key);
     }
     if (s == VC_OK && (s = sampling_of(m, root, err)) != VC_OK) vc_fail_prefix(err, "%s", name);
     if (s == VC_OK && json_object_get(root, "eos_token_id")) {
@@ -121,7 +133,8 @@ vc_status api_load_defaults(struct vc_model *m, const vc_model_params *p, vc_err
     const struct vc_gguf *g = vc_engine_net(m->engine)->gguf;
     if (g) from_gguf(m, g);
     else VC_TRY(from_folder(m, p, err));
-    if (p->override_generation_config && *p->override_generation_config) VC_TRY(from_override(m, p->override_generation_config, err));
+    if (p->override_generation_config && *p->override_generation_config)
+        VC_TRY(from_override(m, p->override_generation_config, err));
     m->info.eos_token_ids = m->eos_ids;
     m->info.num_eos_token_ids = m->num_eos;
     return VC_OK;

@@ -13,10 +13,21 @@ void api_publish(struct vc_model *m) {
     pthread_mutex_lock(&m->lock);
     m->step_began = 0;
     m->progress_at = vc_now();
-    m->stats = (vc_stats){ .running = e.running, .waiting = e.waiting, .kv_usage = e.kv_usage, .steps = m->steps, .prompt_tokens = m->prompt_tokens,
-                           .generated_tokens = m->generated_tokens, .preemptions = e.preemptions, .prefix_queries = e.prefix.queries + e.prefix_resumed.queries,
-                           .prefix_hits = e.prefix.hits + e.prefix_resumed.hits, .step_seconds = m->step_seconds,
-                           .free_blocks = e.free_blocks, .weight_bytes = f->weight_bytes, .step_tokens = f->step_tokens, .step_time = f->step_time, .margins = f->margins };
+    m->stats = (vc_stats){ .running = e.running,
+                           .waiting = e.waiting,
+                           .kv_usage = e.kv_usage,
+                           .steps = m->steps,
+                           .prompt_tokens = m->prompt_tokens,
+                           .generated_tokens = m->generated_tokens,
+                           .preemptions = e.preemptions,
+                           .prefix_queries = e.prefix.queries + e.prefix_resumed.queries,
+                           .prefix_hits = e.prefix.hits + e.prefix_resumed.hits,
+                           .step_seconds = m->step_seconds,
+                           .free_blocks = e.free_blocks,
+                           .weight_bytes = f->weight_bytes,
+                           .step_tokens = f->step_tokens,
+                           .step_time = f->step_time,
+                           .margins = f->margins };
     pthread_mutex_unlock(&m->lock);
 }
 
@@ -85,7 +96,8 @@ vc_status vc_start(vc_model *m, vc_err *err) {
         s = vc_fail(err, VC_E_STATE, "vc_start: a thread runs already");
     } else {
         m->quit = false;
-        if (pthread_create(&m->thread, NULL, run, m) != 0) s = vc_fail(err, VC_E_NOMEM, "vc_start: the system refused a thread");
+        if (pthread_create(&m->thread, NULL, run, m) != 0)
+            s = vc_fail(err, VC_E_NOMEM, "vc_start: the system refused a thread");
         else m->threaded = true;
     }
     pthread_mutex_unlock(&m->lock);
@@ -130,7 +142,8 @@ static vc_status wait_output(struct vc_model *m, int timeout_ms, struct api_outp
         if (!m->threaded) return vc_fail(err, VC_E_STATE, "vc_next: the thread was stopped");
         if (timeout_ms == 0) return VC_E_TIMEOUT;
         if (timeout_ms < 0) pthread_cond_wait(&m->ready, &m->lock);
-        else if (pthread_cond_timedwait(&m->ready, &m->lock, &until) == ETIMEDOUT) return (*o = pop(m)) ? VC_OK : VC_E_TIMEOUT;
+        else if (pthread_cond_timedwait(&m->ready, &m->lock, &until) == ETIMEDOUT)
+            return (*o = pop(m)) ? VC_OK : VC_E_TIMEOUT;
     }
 }
 

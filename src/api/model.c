@@ -9,8 +9,14 @@
 #include "base/thread.h"
 
 void vc_model_params_init(vc_model_params *p) {
-    *p = (vc_model_params){ .struct_size = sizeof *p, .max_num_seqs = 256, .max_num_batched_tokens = 2048, .block_size = 16, .enable_prefix_caching = 1,
-                             .enable_chunked_prefill = 1, .reserve_full_isl = 1, .max_logprobs = 20 };
+    *p = (vc_model_params){ .struct_size = sizeof *p,
+                            .max_num_seqs = 256,
+                            .max_num_batched_tokens = 2048,
+                            .block_size = 16,
+                            .enable_prefix_caching = 1,
+                            .enable_chunked_prefill = 1,
+                            .reserve_full_isl = 1,
+                            .max_logprobs = 20 };
 }
 
 static const char *quantization(struct vc_model *m, const struct vc_net *n) {
@@ -40,12 +46,26 @@ static vc_status fill_info(struct vc_model *m, const vc_model_params *p, vc_err 
     struct vc_buf num = { 0 };
     vc_numerics_print(&n->numerics, &num);
     m->info = (vc_model_info){
-        .struct_size = sizeof m->info, .name = model_name(m, p), .architecture = n->config.arch->name, .format = n->format, .quantization = quantization(m, n),
-        .numerics = vc_arena_strdup(&m->arena, num.p ? num.p : ""), .kv_cache_dtype = vc_dtype_name(n->kv.dtype), .parameters = n->weights.parameters,
-        .weight_bytes = n->weights.region_bytes, .kv_bytes = n->kv.bytes, .kv_tokens = (uint64_t)(n->kv.pages - 1) / n->groups.num * n->kv.geom.page_tokens,
-        .workspace_bytes = vc_net_workspace(n), .max_model_len = n->max_model_len, .vocab_size = n->config.vocab_size,
-        .num_layers = n->config.num_layers, .hidden_size = n->config.hidden_size, .block_size = n->kv.geom.page_tokens, .num_kv_blocks = n->kv.pages - 1,
-        .threads = vc_engine_threads(m->engine), .bos_token_id = -1,
+        .struct_size = sizeof m->info,
+        .name = model_name(m, p),
+        .architecture = n->config.arch->name,
+        .format = n->format,
+        .quantization = quantization(m, n),
+        .numerics = vc_arena_strdup(&m->arena, num.p ? num.p : ""),
+        .kv_cache_dtype = vc_dtype_name(n->kv.dtype),
+        .parameters = n->weights.parameters,
+        .weight_bytes = n->weights.region_bytes,
+        .kv_bytes = n->kv.bytes,
+        .kv_tokens = (uint64_t)(n->kv.pages - 1) / n->groups.num * n->kv.geom.page_tokens,
+        .workspace_bytes = vc_net_workspace(n),
+        .max_model_len = n->max_model_len,
+        .vocab_size = n->config.vocab_size,
+        .num_layers = n->config.num_layers,
+        .hidden_size = n->config.hidden_size,
+        .block_size = n->kv.geom.page_tokens,
+        .num_kv_blocks = n->kv.pages - 1,
+        .threads = vc_engine_threads(m->engine),
+        .bos_token_id = -1,
         .pooling = n->pooler.on ? vc_pool_type_name(n->pooler.type) : NULL,
     };
     vc_buf_free(&num);
@@ -59,8 +79,12 @@ static vc_status opened(void *arg, const struct vc_gguf *g, vc_err *err) {
 }
 
 static vc_status hash_algo(const char *name, enum vc_hash_algo *algo, vc_err *err) {
-    static const struct { const char *name; enum vc_hash_algo algo; } known[] = {
-        { "sha256", VC_HASH_SHA256_CBOR }, { "sha256_cbor", VC_HASH_SHA256_CBOR }, { "xxhash", VC_HASH_XXHASH_CBOR }, { "xxhash_cbor", VC_HASH_XXHASH_CBOR },
+    static const struct { const char *name; enum vc_hash_algo algo;
+    } known[] = {
+        { "sha256", VC_HASH_SHA256_CBOR },
+        { "sha256_cbor", VC_HASH_SHA256_CBOR },
+        { "xxhash", VC_HASH_XXHASH_CBOR },
+        { "xxhash_cbor", VC_HASH_XXHASH_CBOR },
     };
     *algo = VC_HASH_SHA256_CBOR;
     if (!name || !*name) return VC_OK;
@@ -76,23 +100,43 @@ static vc_status open_engine(struct vc_model *m, const vc_model_params *p, vc_er
     struct opening o = { m, p };
     struct vc_cpu_list cpus;
     struct vc_engine_params ep = {
-        .net = { .path = p->path, .dtype = p->dtype, .numerics = p->numerics, .kv_dtype = p->kv_cache_dtype, .max_model_len = p->max_model_len, .threads = p->threads,
+        .net = { .path = p->path,
+                 .dtype = p->dtype,
+                 .numerics = p->numerics,
+                 .kv_dtype = p->kv_cache_dtype,
+                 .max_model_len = p->max_model_len,
+                 .threads = p->threads,
                  .pooler = { p->runner, p->convert, p->pooler_config },
-                 .strict = p->strict_kernels, .no_fuse = p->no_fuse, .progress = p->progress, .progress_arg = p->progress_arg, .opened = opened, .opened_arg = &o },
-        .max_num_seqs = p->max_num_seqs, .max_num_batched_tokens = p->max_num_batched_tokens, .block_size = p->block_size, .kv_bytes = p->kv_cache_memory_bytes,
-        .prefix_caching = p->enable_prefix_caching != 0, .priority_policy = p->priority != 0,
-        .whole_prefill = !p->enable_chunked_prefill, .no_reserve = !p->reserve_full_isl, .scheduled_tokens = p->max_num_scheduled_tokens, .long_prefill_threshold = p->long_prefill_token_threshold,
-        .watermark = p->watermark, .memory_share = p->memory_utilization, .num_blocks = p->num_kv_blocks,
+                 .strict = p->strict_kernels,
+                 .no_fuse = p->no_fuse,
+                 .progress = p->progress,
+                 .progress_arg = p->progress_arg,
+                 .opened = opened,
+                 .opened_arg = &o },
+        .max_num_seqs = p->max_num_seqs,
+        .max_num_batched_tokens = p->max_num_batched_tokens,
+        .block_size = p->block_size,
+        .kv_bytes = p->kv_cache_memory_bytes,
+        .prefix_caching = p->enable_prefix_caching != 0,
+        .priority_policy = p->priority != 0,
+        .whole_prefill = !p->enable_chunked_prefill,
+        .no_reserve = !p->reserve_full_isl,
+        .scheduled_tokens = p->max_num_scheduled_tokens,
+        .long_prefill_threshold = p->long_prefill_token_threshold,
+        .watermark = p->watermark,
+        .memory_share = p->memory_utilization,
+        .num_blocks = p->num_kv_blocks,
     };
     VC_TRY(vc_cpu_list_read(&cpus, p->cpu_bind, err));
     ep.net.cpus = &cpus;
     if (cpus.n && !p->threads) ep.net.threads = VC_MIN(vc_cpu_threads(), cpus.n);
     VC_TRY(hash_algo(p->prefix_caching_hash_algo, &ep.hash_algo, err));
     if (p->max_num_scheduled_tokens > p->max_num_batched_tokens)
-        return vc_fail(err, VC_E_INVALID, "max_num_scheduled_tokens: %u, expected at most max_num_batched_tokens, %u", p->max_num_scheduled_tokens,
-                       p->max_num_batched_tokens);
+        return vc_fail(err, VC_E_INVALID, "max_num_scheduled_tokens: %u, expected at most max_num_batched_tokens, %u",
+                       p->max_num_scheduled_tokens, p->max_num_batched_tokens);
     if (!(p->memory_utilization >= 0 && p->memory_utilization <= 1))
-        return vc_fail(err, VC_E_INVALID, "memory_utilization: %g, expected above 0, at most 1", (double)p->memory_utilization);
+        return vc_fail(err, VC_E_INVALID, "memory_utilization: %g, expected above 0, at most 1",
+                       (double)p->memory_utilization);
     return vc_engine_open(&m->engine, &ep, api_event, m, err);
 }
 
@@ -110,7 +154,9 @@ static vc_status open_all(struct vc_model *m, const vc_model_params *p, vc_err *
 
 vc_status vc_model_open(vc_model **out, const vc_model_params *p, vc_err *err) {
     *out = NULL;
-    if (p->struct_size != sizeof *p) return vc_fail(err, VC_E_INVALID, "vc_model_open: struct_size is not that of this library; call vc_model_params_init");
+    if (p->struct_size != sizeof *p)
+        return vc_fail(err, VC_E_INVALID,
+                       "vc_model_open: struct_size is not that of this library; call vc_model_params_init");
     if (!p->path || !*p->path) return vc_fail(err, VC_E_INVALID, "path: no model is given");
     struct vc_model *m = calloc(1, sizeof *m);
     if (!m) return vc_fail(err, VC_E_NOMEM, "out of memory opening %s", p->path);

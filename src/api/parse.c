@@ -9,13 +9,15 @@
 static bool given(const char *name) { return name && *name; }
 
 /* "auto" becomes the parser that the chat template's markers speak for, or none. */
-static vc_status resolve(const struct vc_model *m, const vc_request_params *p, struct vc_parser_params *out, vc_err *err) {
+static vc_status resolve(const struct vc_model *m, const vc_request_params *p, struct vc_parser_params *out,
+                         vc_err *err) {
     struct vc_parser_choice found = { NULL, NULL };
     const char *text = p->tools_json && m->chat_tools.text ? m->chat_tools.text : m->chat.text;
     if (text) found = vc_parser_detect(text, strlen(text));
     bool auto_tool = given(p->tool_parser) && !strcmp(p->tool_parser, "auto");
     if (auto_tool && !found.tool && p->tools_json)
-        return vc_fail(err, VC_E_INVALID, "tool_parser: auto finds no known call format in the model's chat template; name one");
+        return vc_fail(err, VC_E_INVALID,
+                       "tool_parser: auto finds no known call format in the model's chat template; name one");
     out->tool_parser = auto_tool ? found.tool : given(p->tool_parser) ? p->tool_parser : NULL;
     bool auto_reasoning = given(p->reasoning_parser) && !strcmp(p->reasoning_parser, "auto");
     out->reasoning_parser = auto_reasoning ? found.reasoning : given(p->reasoning_parser) ? p->reasoning_parser : NULL;
@@ -23,7 +25,8 @@ static vc_status resolve(const struct vc_model *m, const vc_request_params *p, s
 }
 
 /* Whether the prompt ends inside a reasoning block, or behind one. It is turned back into text: its end is enough. */
-static vc_status look_at_prompt(const struct vc_model *m, const struct api_request *r, struct vc_parser_params *pp, vc_err *err) {
+static vc_status look_at_prompt(const struct vc_model *m, const struct api_request *r, struct vc_parser_params *pp,
+                                vc_err *err) {
     enum { TAIL = 4096 };
     uint32_t n = VC_MIN(r->num_prompt, (uint32_t)TAIL);
     struct vc_buf b = { 0 };
@@ -37,25 +40,32 @@ static vc_status look_at_prompt(const struct vc_model *m, const struct api_reque
 }
 
 /* Ids of the text that ends the reasoning, where a budget is set. */
-static vc_status set_budget(struct vc_model *m, struct api_request *r, const char *parser, int64_t budget, vc_err *err) {
+static vc_status set_budget(struct vc_model *m, struct api_request *r, const char *parser, int64_t budget,
+                            vc_err *err) {
     const char *closing = parser ? vc_parser_closing(parser) : NULL;
     size_t n = 0;
     if (budget < 0) return VC_OK;
     if (!closing)
-        return vc_fail(err, VC_E_INVALID, "thinking_token_budget: needs a reasoning parser whose reasoning ends with a text of its own");
+        return vc_fail(err, VC_E_INVALID,
+                       "thinking_token_budget: needs a reasoning parser whose reasoning ends with a text of its own");
     VC_TRY(vc_tokenize(m, closing, strlen(closing), VC_TOK_PARSE_SPECIAL, &r->closing, &n, err));
     r->num_closing = (uint32_t)n;
     r->thinking_budget = budget;
     for (size_t i = 0; i < n; i++)
         if ((uint32_t)r->closing[i] >= m->info.vocab_size)
-            return vc_fail(err, VC_E_INVALID, "thinking_token_budget: the model has no logit for the end of its reasoning");
+            return vc_fail(err, VC_E_INVALID,
+                           "thinking_token_budget: the model has no logit for the end of its reasoning");
     return n ? VC_OK : vc_fail(err, VC_E_INVALID, "thinking_token_budget: the end of the reasoning has no tokens");
 }
 
 vc_status api_parser_init(struct vc_model *m, struct api_request *r, const vc_request_params *p, vc_err *err) {
-    if (!given(p->tool_parser) && !given(p->reasoning_parser)) return set_budget(m, r, NULL, p->thinking_token_budget, err);
-    if (!m->tokenizer) return vc_fail(err, VC_E_UNSUPPORTED, "tool_parser and reasoning_parser: the model has no tokenizer");
-    struct vc_parser_params pp = { .thinking_off = p->thinking_off != 0, .no_calls = p->no_tool_calls != 0, .whole = p->parse_whole != 0 };
+    if (!given(p->tool_parser) && !given(p->reasoning_parser))
+        return set_budget(m, r, NULL, p->thinking_token_budget, err);
+    if (!m->tokenizer)
+        return vc_fail(err, VC_E_UNSUPPORTED, "tool_parser and reasoning_parser: the model has no tokenizer");
+    struct vc_parser_params pp = { .thinking_off = p->thinking_off != 0,
+                                   .no_calls = p->no_tool_calls != 0,
+                                   .whole = p->parse_whole != 0 };
     VC_TRY(resolve(m, p, &pp, err));
     VC_TRY(set_budget(m, r, pp.reasoning_parser, p->thinking_token_budget, err));
     if (!pp.tool_parser && !pp.reasoning_parser) return VC_OK;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * request.c: requests: submitted and checked on the caller's thread, turned into sequences, their tokens into outputs. */
+ * request.c: requests: submitted and checked on the caller's thread, turned into sequences, then into outputs. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,12 +9,22 @@
 
 
 void vc_sampling_params_init(vc_sampling_params *p) {
-    *p = (vc_sampling_params){ .struct_size = sizeof *p, .n = 1, .temperature = 1.0f, .top_p = 1.0f, .repetition_penalty = 1.0f, .logprobs = -1,
-                               .prompt_logprobs = -1, .skip_special_tokens = 1, .detokenize = 1 };
+    *p = (vc_sampling_params){ .struct_size = sizeof *p,
+                               .n = 1,
+                               .temperature = 1.0f,
+                               .top_p = 1.0f,
+                               .repetition_penalty = 1.0f,
+                               .logprobs = -1,
+                               .prompt_logprobs = -1,
+                               .skip_special_tokens = 1,
+                               .detokenize = 1 };
 }
 
 void vc_request_params_init(vc_request_params *p) {
-    *p = (vc_request_params){ .struct_size = sizeof *p, .tokenize_flags = VC_TOK_ADD_SPECIAL, .use_activation = -1, .thinking_token_budget = -1 };
+    *p = (vc_request_params){ .struct_size = sizeof *p,
+                              .tokenize_flags = VC_TOK_ADD_SPECIAL,
+                              .use_activation = -1,
+                              .thinking_token_budget = -1 };
     vc_sampling_params_init(&p->sampling);
 }
 
@@ -59,21 +69,27 @@ static vc_status prompt_ids(struct vc_model *m, const vc_request_params *p, int3
 }
 
 static vc_status check(struct vc_model *m, const struct api_request *r, vc_err *err) {
-    struct vc_engine_seq_params sp = { .prompt = r->prompt, .num_prompt = r->num_prompt, .sampling = r->sampling, .pool = r->pool };
+    struct vc_engine_seq_params sp = {
+        .prompt = r->prompt, .num_prompt = r->num_prompt, .sampling = r->sampling, .pool = r->pool
+    };
     uint32_t max_tokens;
-    if (r->sampling->num_stop && !m->tokenizer) return vc_fail(err, VC_E_INVALID, "stop: the model has no tokenizer, so stop strings cannot be found");
+    if (r->sampling->num_stop && !m->tokenizer)
+        return vc_fail(err, VC_E_INVALID, "stop: the model has no tokenizer, so stop strings cannot be found");
     return vc_engine_check(m->engine, &sp, &max_tokens, err);
 }
 
 /* What only text, or only an embedding, can honour. */
 static vc_status check_kind(const struct vc_model *m, const vc_request_params *p, vc_err *err) {
     if (m->info.pooling) {
-        if (p->sampling.n != 1) return vc_fail(err, VC_E_INVALID, "n: %u, but a prompt has one embedding", p->sampling.n);
-        if (p->constraint_kind || p->tool_parser || p->reasoning_parser) return vc_fail(err, VC_E_INVALID, "the model makes embeddings: constraints and parsers are for text");
+        if (p->sampling.n != 1)
+            return vc_fail(err, VC_E_INVALID, "n: %u, but a prompt has one embedding", p->sampling.n);
+        if (p->constraint_kind || p->tool_parser || p->reasoning_parser)
+            return vc_fail(err, VC_E_INVALID, "the model makes embeddings: constraints and parsers are for text");
         return VC_OK;
     }
     if (p->dimensions || p->use_activation >= 0)
-        return vc_fail(err, VC_E_INVALID, "%s: the model generates text; embeddings need runner 'pooling'", p->dimensions ? "dimensions" : "use_activation");
+        return vc_fail(err, VC_E_INVALID, "%s: the model generates text; embeddings need runner 'pooling'",
+                       p->dimensions ? "dimensions" : "use_activation");
     return VC_OK;
 }
 
@@ -87,10 +103,13 @@ static vc_status init_choices(struct vc_model *m, struct api_request *r, vc_err 
         c->request = r;
         c->index = i;
         c->spare = api_output_take(m);
-        if (!c->spare || !vc_buf_reserve(&c->text, 4096)) return vc_fail(err, VC_E_NOMEM, "out of memory for a request");
-        if (m->tokenizer) vc_detok_init(&c->detok, m->tokenizer, s->skip_special_tokens && !c->parser);      /* markers may be special */
+        if (!c->spare || !vc_buf_reserve(&c->text, 4096))
+            return vc_fail(err, VC_E_NOMEM, "out of memory for a request");
+        bool skips_special = s->skip_special_tokens && !c->parser;      /* a parser's markers may be special */
+        if (m->tokenizer) vc_detok_init(&c->detok, m->tokenizer, skips_special);
         if (r->closing) api_constraint_budget(&c->constraint, m, c->parser, r);
-        if (r->grammar) VC_TRY(api_constraint_init(&c->constraint, m, r->grammar, c->parser && vc_parser_in_reasoning(c->parser), err));
+        bool waits = c->parser && vc_parser_in_reasoning(c->parser);
+        if (r->grammar) VC_TRY(api_constraint_init(&c->constraint, m, r->grammar, waits, err));
     }
     r->open_choices = s->n;
     return VC_OK;
@@ -98,7 +117,10 @@ static vc_status init_choices(struct vc_model *m, struct api_request *r, vc_err 
 
 static vc_status make_request(struct vc_model *m, const vc_request_params *p, struct api_request **out, vc_err *err) {
     struct vc_sampling *s;
-    struct vc_sampling_limits lim = { .vocab_size = m->info.vocab_size, .max_logprobs = m->max_logprobs, .eos_ids = m->eos_ids, .num_eos_ids = m->num_eos };
+    struct vc_sampling_limits lim = { .vocab_size = m->info.vocab_size,
+                                      .max_logprobs = m->max_logprobs,
+                                      .eos_ids = m->eos_ids,
+                                      .num_eos_ids = m->num_eos };
     VC_TRY(check_kind(m, p, err));
     VC_TRY(vc_sampling_new(&s, &p->sampling, &lim, err));
     struct api_request *r = calloc(1, sizeof *r + s->n * sizeof r->choice[0]);
@@ -113,7 +135,8 @@ static vc_status make_request(struct vc_model *m, const vc_request_params *p, st
     size_t n = 0;
     vc_status st = prompt_ids(m, p, &r->prompt, &n, err);
     r->num_prompt = (uint32_t)n;
-    if (st == VC_OK && p->cache_salt && !(r->cache_salt = strdup(p->cache_salt))) st = vc_fail(err, VC_E_NOMEM, "out of memory for a request");
+    if (st == VC_OK && p->cache_salt && !(r->cache_salt = strdup(p->cache_salt)))
+        st = vc_fail(err, VC_E_NOMEM, "out of memory for a request");
     if (st == VC_OK) st = check(m, r, err);
     if (st == VC_OK) st = api_grammar_get(m, p, &r->grammar, err);
     if (st == VC_OK) st = api_parser_init(m, r, p, err);
@@ -128,7 +151,8 @@ static vc_status make_request(struct vc_model *m, const vc_request_params *p, st
 
 vc_status vc_submit(vc_model *m, const vc_request_params *p, uint64_t *id, vc_err *err) {
     if (p->struct_size != sizeof *p || p->sampling.struct_size != sizeof p->sampling)
-        return vc_fail(err, VC_E_INVALID, "vc_submit: struct_size is not that of this library; call vc_request_params_init");
+        return vc_fail(err, VC_E_INVALID,
+                       "vc_submit: struct_size is not that of this library; call vc_request_params_init");
     struct api_request *r = NULL;
     VC_TRY(make_request(m, p, &r, err));
     r->queued_at = vc_now();
@@ -137,7 +161,8 @@ vc_status vc_submit(vc_model *m, const vc_request_params *p, uint64_t *id, vc_er
     r->id = ++m->next_id;
     if (id) *id = r->id;
     /* A seed of our own has 53 bits, so that every JSON reader keeps it exactly. */
-    uint64_t seed = r->sampling->has_seed ? r->sampling->seed : vc_mix64(m->base_seed + r->id * UINT64_C(0x9E3779B97F4A7C15)) >> 11;
+    uint64_t own = vc_mix64(m->base_seed + r->id * UINT64_C(0x9E3779B97F4A7C15)) >> 11;
+    uint64_t seed = r->sampling->has_seed ? r->sampling->seed : own;
     for (uint32_t i = 0; i < r->sampling->n; i++) r->choice[i].seed = seed + i;
     *m->pending_tail = r;
     m->pending_tail = &r->next;
@@ -168,12 +193,22 @@ static void admit_one(struct vc_model *m, struct api_request *r) {
     uint32_t n = r->sampling->n;                                /* r is gone once its last choice has ended */
     for (uint32_t i = 0; i < n; i++) {
         struct api_choice *c = &r->choice[i];
-        struct vc_engine_seq_params sp = { .id = r->id * 1024 + i, .prompt = r->prompt, .num_prompt = r->num_prompt, .sampling = r->sampling, .seed = c->seed,
-                                           .priority = r->priority, .cache_salt = r->cache_salt, .all_logits = r->all_logits, .pool = r->pool,
-                                           .constraint = c->constraint.base.ops ? &c->constraint.base : NULL, .user = c };
+        struct vc_engine_seq_params sp = { .id = r->id * 1024 + i,
+                                           .prompt = r->prompt,
+                                           .num_prompt = r->num_prompt,
+                                           .sampling = r->sampling,
+                                           .seed = c->seed,
+                                           .priority = r->priority,
+                                           .cache_salt = r->cache_salt,
+                                           .all_logits = r->all_logits,
+                                           .pool = r->pool,
+                                           .constraint = c->constraint.base.ops ? &c->constraint.base : NULL,
+                                           .user = c };
         vc_err err = VC_ERR_INIT;
         if (vc_engine_add(m->engine, &sp, &c->seq, &err) == VC_OK) continue;
-        struct vc_engine_event e = { .user = c, .token = -1, .finish = VC_FINISH_ERROR, .stop_token = -1, .error = &err };
+        struct vc_engine_event e = {
+            .user = c, .token = -1, .finish = VC_FINISH_ERROR, .stop_token = -1, .error = &err
+        };
         api_event(m, &e);
     }
 }
@@ -184,8 +219,9 @@ static void cancel_one(struct vc_model *m, struct api_request *r) {
         struct api_choice *c = &r->choice[i];
         if (c->finished) continue;
         left--;                                                 /* r may be gone after the last */
+        struct vc_engine_event e = { .user = c, .token = -1, .finish = VC_FINISH_ABORT, .stop_token = -1 };
         if (c->seq) vc_engine_end(m->engine, c->seq, VC_FINISH_ABORT);
-        else api_event(m, &(struct vc_engine_event){ .user = c, .token = -1, .finish = VC_FINISH_ABORT, .stop_token = -1 });
+        else api_event(m, &e);
     }
 }
 

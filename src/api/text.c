@@ -5,7 +5,7 @@
 
 #include "api/api_int.h"
 
-/* Where the vocabulary comes from: --tokenizer, the GGUF itself, or a tokenizer's file in the folder, if there is one. */
+/* Where the vocabulary comes from: --tokenizer, the GGUF itself, or a tokenizer's file in the folder, if any. */
 static vc_status load_tokenizer(struct vc_model *m, const vc_model_params *p, const struct vc_gguf *g, vc_err *err) {
     if (p->tokenizer && *p->tokenizer) return vc_tokenizer_open(&m->tokenizer, p->tokenizer, err);
     if (g) return vc_gguf_find(g, "tokenizer.ggml.model") ? vc_tokenizer_from_gguf(&m->tokenizer, g, err) : VC_OK;
@@ -26,16 +26,20 @@ vc_status api_load_text(struct vc_model *m, const vc_model_params *p, const stru
 }
 
 static vc_status need_tokenizer(const struct vc_model *m, vc_err *err) {
-    return m->tokenizer ? VC_OK : vc_fail(err, VC_E_UNSUPPORTED, "%s: there is no tokenizer; give one with --tokenizer, or use token ids", m->info.name);
+    if (m->tokenizer) return VC_OK;
+    return vc_fail(err, VC_E_UNSUPPORTED, "%s: there is no tokenizer; give one with --tokenizer, or use token ids",
+                   m->info.name);
 }
 
-vc_status vc_tokenize(const vc_model *m, const char *text, size_t len, int flags, int32_t **ids, size_t *n, vc_err *err) {
+vc_status vc_tokenize(const vc_model *m, const char *text, size_t len, int flags, int32_t **ids, size_t *n,
+                      vc_err *err) {
     *ids = NULL;
     *n = 0;
     VC_TRY(need_tokenizer(m, err));
     struct vc_ids list = { 0 };
     vc_status s = vc_tok_encode(m->tokenizer, text, len, flags, &list, err);
-    if (s == VC_OK && !list.v && !(list.v = malloc(sizeof *list.v))) s = vc_fail(err, VC_E_NOMEM, "out of memory tokenizing");
+    if (s == VC_OK && !list.v && !(list.v = malloc(sizeof *list.v)))
+        s = vc_fail(err, VC_E_NOMEM, "out of memory tokenizing");
     if (s != VC_OK) {
         vc_ids_free(&list);
         return s;
@@ -47,7 +51,8 @@ vc_status vc_tokenize(const vc_model *m, const char *text, size_t len, int flags
     return VC_OK;
 }
 
-vc_status vc_detokenize(const vc_model *m, const int32_t *ids, size_t n, int flags, char **text, size_t *len, vc_err *err) {
+vc_status vc_detokenize(const vc_model *m, const int32_t *ids, size_t n, int flags, char **text, size_t *len,
+                        vc_err *err) {
     *text = NULL;
     VC_TRY(need_tokenizer(m, err));
     struct vc_buf b = { 0 };

@@ -46,7 +46,6 @@ void cli_answer_add(struct cli_answer *a, const vc_output *o) {
     if (!add_ids(a, o) || !add_logprobs(a, o) || !add_prompt_logprobs(a, o)) a->failed = true;
     vc_buf_add(&a->text, o->text, o->text_len);
     if (a->text.failed) a->failed = true;
-    a->num_cached = o->num_cached_tokens;
     a->seed = o->seed;
     a->stop_token = o->stop_token;
     if (o->stop_string) snprintf(a->stop_string, sizeof a->stop_string, "%s", o->stop_string);
@@ -80,7 +79,8 @@ static void one_logprob(struct vc_json_out *w, const vc_model *m, const vc_logpr
     vc_buf_free(&piece);
 }
 
-void cli_json_logprobs(struct vc_json_out *w, const vc_model *m, const vc_logprob *v, size_t tokens, uint32_t per_token) {
+void cli_json_logprobs(struct vc_json_out *w, const vc_model *m, const vc_logprob *v, size_t tokens,
+                       uint32_t per_token) {
     if (!v) {
         vc_jo_null(w);
         return;

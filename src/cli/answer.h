@@ -13,7 +13,6 @@ struct cli_answer {
     vc_logprob *logprobs; size_t num_logprobs, cap_logprobs;   /* per_token entries per token */
     uint32_t per_token;
     vc_logprob *prompt_logprobs; uint32_t per_prompt_token, num_prompt;
-    uint32_t num_cached;
     const char *finish_reason;                          /* static string, NULL while it runs */
     char stop_string[256];                              /* "": none */
     int32_t stop_token;                                 /* -1: none */
@@ -25,7 +24,8 @@ void cli_answer_add(struct cli_answer *a, const vc_output *o);
 void cli_answer_free(struct cli_answer *a);
 
 /* Array of one object per token: {"token_id", "token", "logprob", "rank", "top": [same without top]}, or null. */
-void cli_json_logprobs(struct vc_json_out *w, const vc_model *m, const vc_logprob *v, size_t tokens, uint32_t per_token);
+void cli_json_logprobs(struct vc_json_out *w, const vc_model *m, const vc_logprob *v, size_t tokens,
+                       uint32_t per_token);
 void cli_json_ids(struct vc_json_out *w, const int32_t *ids, size_t n);
 
 #endif

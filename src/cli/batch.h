@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * batch.h: the parts of vllmc batch: lines of requests, results, the file of results. The main thread owns all of it; the
- * requests themselves are the server's (server/srv_local.h). */
+ * batch.h: the parts of vllmc batch: lines of requests, results, the file of results. The main thread owns all of it;
+ * the requests themselves are the server's (server/srv_local.h). */
 #ifndef VC_CLI_BATCH_H
 #define VC_CLI_BATCH_H
 
@@ -10,7 +10,8 @@
 #include "server/srv_local.h"
 
 /* ---- the requests: batch_line.c ---- */
-struct cli_batch_line { const char *text; size_t n, number; const char *custom_id; };   /* id NULL: the line is not a request */
+/* custom_id NULL: the line is not a request. */
+struct cli_batch_line { const char *text; size_t n, number; const char *custom_id; };
 struct cli_batch_input {
     struct vc_buf text;
     struct cli_batch_line *v; size_t n;         /* lines that are not blank; owned */
@@ -45,7 +46,8 @@ struct cli_store {
     uint64_t *bad; size_t num_bad;              /* numbers of lines without an id that have a result */
     struct vc_arena arena;
 };
-/* Opens or creates the file, locks it, cuts off an unfinished last line and reads which requests are done. "-": stdout. */
+/* Opens or creates the file, locks it, cuts off an unfinished last line and reads which requests are done. "-":
+ * stdout. */
 vc_status cli_store_open(struct cli_store *s, const char *path, vc_err *err);
 bool cli_store_has(const struct cli_store *s, const struct cli_batch_line *line);
 /* Appends b and a newline with one write and syncs; a write that fails is taken back. */

@@ -13,7 +13,8 @@ static const char *custom_id_of(struct cli_batch_input *in, const char *text, si
     const char *id = NULL;
     if (vc_json_parse(&root, text, n, "", &ignored) != VC_OK) return NULL;
     const json_t *v = json_object_get(root, "custom_id");
-    if (json_is_string(v) && strlen(json_string_value(v)) == json_string_length(v)) id = vc_arena_strdup(&in->arena, json_string_value(v));
+    if (json_is_string(v) && strlen(json_string_value(v)) == json_string_length(v))
+        id = vc_arena_strdup(&in->arena, json_string_value(v));
     json_decref(root);
     return id;
 }

@@ -10,7 +10,9 @@
 #include "base/status.h"
 #include "cli/batch.h"
 
-static vc_status io_error(const struct cli_store *s, vc_err *err) { return vc_fail(err, VC_E_IO, "%s: %s", s->path, strerror(errno)); }
+static vc_status io_error(const struct cli_store *s, vc_err *err) {
+    return vc_fail(err, VC_E_IO, "%s: %s", s->path, strerror(errno));
+}
 
 /* The folder's entry of a file that was just made. */
 static void sync_folder(const char *path) {
@@ -30,7 +32,9 @@ static void sync_folder(const char *path) {
 static vc_status note(struct cli_store *s, const char *text, size_t n, size_t number, vc_err *err) {
     json_t *root = NULL;
     vc_status st = vc_json_parse(&root, text, n, s->path, err);
-    if (st != VC_OK) return vc_fail(err, VC_E_FORMAT, "%s: line %zu is not a result of a batch; choose another output file", s->path, number);
+    if (st != VC_OK)
+        return vc_fail(err, VC_E_FORMAT, "%s: line %zu is not a result of a batch; choose another output file", s->path,
+                       number);
     const json_t *id = json_object_get(root, "custom_id"), *line = vc_json_at(root, "error.line");
     if (json_is_string(id)) {
         s->done[s->num_done] = vc_arena_strndup(&s->arena, json_string_value(id), json_string_length(id));
@@ -73,7 +77,9 @@ static vc_status recover(struct cli_store *s, const struct vc_buf *b, vc_err *er
     size_t dup;
     int r = vc_names_build(&s->index, s->done, s->num_done, &dup);
     if (r < 0) return vc_fail(err, VC_E_NOMEM, "%s: out of memory", s->path);
-    if (r > 0) return vc_fail(err, VC_E_FORMAT, "%s: custom_id '%s' has two results; choose another output file", s->path, s->done[dup]);
+    if (r > 0)
+        return vc_fail(err, VC_E_FORMAT, "%s: custom_id '%s' has two results; choose another output file", s->path,
+                       s->done[dup]);
     return VC_OK;
 }
 
@@ -86,7 +92,8 @@ vc_status cli_store_open(struct cli_store *s, const char *path, vc_err *err) {
     bool fresh = access(path, F_OK) != 0;
     s->fd = open(path, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
     if (s->fd < 0) return io_error(s, err);
-    if (flock(s->fd, LOCK_EX | LOCK_NB) != 0) return vc_fail(err, VC_E_BUSY, "%s: another batch writes to this file", path);
+    if (flock(s->fd, LOCK_EX | LOCK_NB) != 0)
+        return vc_fail(err, VC_E_BUSY, "%s: another batch writes to this file", path);
     if (fresh) sync_folder(path);
     struct vc_buf b = { 0 };
     vc_status st = read_all(s, &b, err);

@@ -10,7 +10,7 @@
 enum cli_peak_kind { CLI_PEAK_F32, CLI_PEAK_BF16, CLI_PEAK_INT8, CLI_NUM_PEAKS };
 struct cli_limits {
     double read_bytes_s;                   /* all threads read a buffer larger than the caches */
-    double ops_s[CLI_NUM_PEAKS];           /* multiplications + additions per second of all threads; 0: the tier has none */
+    double ops_s[CLI_NUM_PEAKS];           /* multiplications + additions per second of all threads; 0: no such tier */
 };
 /* Takes about a second. */
 vc_status cli_measure_limits(struct cli_limits *l, enum vc_tier tier, uint32_t threads, vc_err *err);
@@ -37,6 +37,7 @@ struct cli_bench {
     double ttft_p50, itl_p50, itl_p99;     /* seconds */
     double context;                        /* mean length while decoding */
 };
-vc_status cli_bench_run(vc_model *m, uint32_t requests, uint32_t prompt, uint32_t output, uint64_t seed, struct cli_bench *r, vc_err *err);
+vc_status cli_bench_run(vc_model *m, uint32_t requests, uint32_t prompt, uint32_t output, uint64_t seed,
+                        struct cli_bench *r, vc_err *err);
 
 #endif

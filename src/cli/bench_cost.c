@@ -16,7 +16,8 @@ static double fused_macs(const struct vc_fused *f) {
 /* The peak that the matrix products of a core can reach on a tier. */
 static enum cli_peak_kind peak_of(enum vc_arith core, enum vc_dtype weight, enum vc_dtype act, enum vc_tier tier) {
     if (core == VC_ARITH_IBLK) return tier == VC_TIER_PORTABLE ? CLI_PEAK_F32 : CLI_PEAK_INT8;
-    return tier == VC_TIER_AVX512 && core == VC_ARITH_PAIR && weight == VC_BF16 && act == VC_BF16 ? CLI_PEAK_BF16 : CLI_PEAK_F32;
+    bool bf16 = core == VC_ARITH_PAIR && weight == VC_BF16 && act == VC_BF16;
+    return bf16 && tier == VC_TIER_AVX512 ? CLI_PEAK_BF16 : CLI_PEAK_F32;
 }
 
 void cli_model_cost(struct cli_cost *c, const vc_model *m, enum vc_tier tier) {
@@ -28,7 +29,8 @@ void cli_model_cost(struct cli_cost *c, const vc_model *m, enum vc_tier tier) {
         const struct vc_layer_weights *x = &w->layers[l];
         c->macs_per_token += fused_macs(&x->qkv) + linear_macs(&x->o);
         if (f->layer_moe[l]) {
-            c->macs_per_token += linear_macs(&x->router) + 3.0 * f->hidden_size * f->moe_intermediate_size * f->num_experts_per_tok;
+            c->macs_per_token += linear_macs(&x->router);
+            c->macs_per_token += 3.0 * f->hidden_size * f->moe_intermediate_size * f->num_experts_per_tok;
             c->expert_bytes += (double)f->num_experts * (double)(x->stride13 + x->stride2);
         } else {
             c->macs_per_token += fused_macs(&x->gate_up) + linear_macs(&x->down);
@@ -48,6 +50,6 @@ double cli_prefill_ops(const struct cli_cost *c, uint32_t prompt) {
 }
 
 double cli_decode_bytes(const struct cli_cost *c, uint32_t requests, double context) {
-    double part = c->experts ? 1 - pow(1 - (double)c->experts_used / c->experts, requests) : 0;     /* expected share of experts met */
-    return c->weight_bytes + c->expert_bytes * part + c->kv_bytes * context * requests;
+    double met = c->experts ? 1 - pow(1 - (double)c->experts_used / c->experts, requests) : 0; /* expected share */
+    return c->weight_bytes + c->expert_bytes * met + c->kv_bytes * context * requests;
 }

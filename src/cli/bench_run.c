@@ -119,7 +119,8 @@ static vc_status measure(struct bench *b, struct cli_bench *r, vc_err *err) {
     return VC_OK;
 }
 
-vc_status cli_bench_run(vc_model *m, uint32_t requests, uint32_t prompt, uint32_t output, uint64_t seed, struct cli_bench *r, vc_err *err) {
+vc_status cli_bench_run(vc_model *m, uint32_t requests, uint32_t prompt, uint32_t output, uint64_t seed,
+                        struct cli_bench *r, vc_err *err) {
     struct bench b = { .m = m, .requests = requests, .prompt = prompt, .output = output };
     vc_model_info info = { .struct_size = sizeof info };
     vc_model_get_info(m, &info);
@@ -131,7 +132,8 @@ vc_status cli_bench_run(vc_model *m, uint32_t requests, uint32_t prompt, uint32_
     b.stream = calloc(requests, sizeof *b.stream);
     b.gaps = malloc((size_t)requests * output * sizeof *b.gaps);
     vc_status s = b.ids && b.stream && b.gaps ? VC_OK : vc_fail(err, VC_E_NOMEM, "out of memory");
-    for (size_t i = 0; s == VC_OK && i < (size_t)requests * prompt; i++) b.ids[i] = (int32_t)vc_rng_below(&seed, info.vocab_size);
+    for (size_t i = 0; s == VC_OK && i < (size_t)requests * prompt; i++)
+        b.ids[i] = (int32_t)vc_rng_below(&seed, info.vocab_size);
     if (s == VC_OK) s = measure(&b, r, err);
     free(b.ids);
     free(b.stream);

@@ -51,11 +51,14 @@ static void say_stats(struct cli_chat *c, const char *rest) {
     (void)rest;
     vc_model_info info = { .struct_size = sizeof info };
     vc_model_get_info(c->m, &info);
-    printf("Last answer: first token after %.3f s, prompt %u tokens (%u from the cache) at %.0f/s, %u tokens at %.1f/s\n", c->last.ttft_s,
-           c->last.prompt_tokens, c->last.cached_tokens, cli_prompt_rate(&c->last), c->last.generated, cli_decode_rate(&c->last));
-    printf("All %llu answers: %llu tokens in %.1f s; %llu of %llu prompt tokens came from the cache\n", (unsigned long long)c->turns,
-           (unsigned long long)c->generated, c->seconds, (unsigned long long)c->cached_tokens, (unsigned long long)c->prompt_tokens);
-    printf("Context: %u of %u tokens\n", c->last.prompt_tokens + c->last.generated, info.max_model_len);
+    const struct cli_timings *t = &c->last;
+    printf("Last answer: first token after %.3f s, prompt %u tokens (%u from the cache) at %.0f/s, ", t->ttft_s,
+           t->prompt_tokens, t->cached_tokens, cli_prompt_rate(t));
+    printf("%u tokens at %.1f/s\n", t->generated, cli_decode_rate(t));
+    printf("All %llu answers: %llu tokens in %.1f s; %llu of %llu prompt tokens came from the cache\n",
+           (unsigned long long)c->turns, (unsigned long long)c->generated, c->seconds,
+           (unsigned long long)c->cached_tokens, (unsigned long long)c->prompt_tokens);
+    printf("Context: %u of %u tokens\n", t->prompt_tokens + t->generated, info.max_model_len);
 }
 
 static word_fn say_help;

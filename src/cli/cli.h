@@ -28,7 +28,8 @@ enum {
 #define CLI_COMMAND(id, name, usage, text) CLI_IN_##id = 1 << CLI_##id,
 #include "cli/commands.def"
 #undef CLI_COMMAND
-    CLI_IN_LOADS = CLI_IN_RUN | CLI_IN_CHAT | CLI_IN_SERVE | CLI_IN_BATCH | CLI_IN_EMBED | CLI_IN_BENCH | CLI_IN_INFO,   /* commands that load a model */
+    /* those that load a model */
+    CLI_IN_LOADS = CLI_IN_RUN | CLI_IN_CHAT | CLI_IN_SERVE | CLI_IN_BATCH | CLI_IN_EMBED | CLI_IN_BENCH | CLI_IN_INFO,
     CLI_IN_SAMPLES = CLI_IN_RUN | CLI_IN_CHAT,
     CLI_IN_ANSWERS = CLI_IN_SERVE | CLI_IN_BATCH,                         /* by the routes of the server */
     CLI_IN_ALL = (1 << CLI_NUM_COMMANDS) - 1
@@ -53,7 +54,8 @@ enum cli_kind {
 };
 /* Headings of the help text. */
 enum cli_section {
-    CLI_SEC_COMMAND, CLI_SEC_SAMPLING, CLI_SEC_MODEL, CLI_SEC_CACHE, CLI_SEC_SCHEDULER, CLI_SEC_GENERAL, CLI_NUM_SECTIONS
+    CLI_SEC_COMMAND, CLI_SEC_SAMPLING, CLI_SEC_MODEL, CLI_SEC_CACHE, CLI_SEC_SCHEDULER, CLI_SEC_GENERAL,
+    CLI_NUM_SECTIONS
 };
 
 /* Where a value came from; a later one wins. */
@@ -89,7 +91,8 @@ struct cli_opts {
     const char *tool_parser, *reasoning_parser, *chunk, *parse_tokenizer, *tools_file, *template_file, *thinking;
     int deltas, list, use_activation;
     uint32_t dimensions, bench_prompt, bench_output, reps;
-    int help, version, decode, json, jsonl, json_object, served, csv, chat, stats, ids, add_special, tensors, plan, slots, ops, man, markdown, bash, zsh;
+    int help, version, decode, json, jsonl, json_object, served, csv, chat, stats, ids, add_special, tensors, plan;
+    int slots, ops, man, markdown, bash, zsh;
     const char *config, *help_topic;                  /* --config FILE, --help=TOPIC */
     const char *load_format, *quantization;
     const char *http_log, *fingerprint_mode, *fingerprint_value, *structured_config;
@@ -99,7 +102,7 @@ struct cli_opts {
     struct cli_strs notes;                            /* lines for the log, once it is set up: cli_log_notes */
     bool given[CLI_NUM_OPTS];
     unsigned char source[CLI_NUM_OPTS];               /* enum cli_source */
-    const char *text[CLI_NUM_OPTS];                   /* the value as it was written; of lists the last one; NULL: a switch */
+    const char *text[CLI_NUM_OPTS];                   /* as it was written; of lists the last; NULL: a switch */
     enum cli_source reading;                          /* what is being read */
     const char *arg[8];                               /* what is no option */
     size_t num_args;
@@ -131,14 +134,17 @@ enum cli_command_id cli_command_find(const char *name);               /* CLI_NUM
 /* Nearest name among those that fn(ctx, i) gives for i = 0, 1, … until NULL; NULL when none is close. */
 const char *cli_nearest(const char *word, const char *(*fn)(void *ctx, size_t i), void *ctx);
 
-/* (o->command and o->errors are the caller's, all else is set.) Parses argv[first …) for o->command, then the environment (VLLMC_<OPTION>), then the file of --config; what was given
- * before is left alone. On error a line is printed to stderr and CLI_USAGE returned. cli_opts_free releases the lists. */
+/* (o->command and o->errors are the caller's, all else is set.) Parses argv[first …) for o->command, then the
+ * environment (VLLMC_<OPTION>), then the file of --config; what was given before is left alone. On error a line is
+ * printed to stderr and CLI_USAGE returned. cli_opts_free releases the lists. */
 int cli_read_options(struct cli_opts *o, int argc, char **argv, int first);
-int cli_log_level(const struct cli_opts *o);                          /* what --log-level names, else that of the command */
+int cli_log_level(const struct cli_opts *o);                          /* what --log-level names, else the command's */
 void cli_log_notes(struct cli_opts *o);                               /* flags that changed nothing, once each */
-/* Row of an option of o->command by its name (_ counts as -); *off: a switch was named with `no-`. CLI_NUM_OPTS: unknown. */
+/* Row of an option of o->command by its name (_ counts as -); *off: a switch was named with `no-`. CLI_NUM_OPTS:
+ * unknown. */
 size_t cli_find_option(const struct cli_opts *o, const char *name, size_t n, bool *off);
-/* Sets option i as another source than the command line gives it; text NULL: a switch without a value. `spelled` is for messages. */
+/* Sets option i as another source than the command line gives it; text NULL: a switch without a value. `spelled` is
+ * for messages. */
 int cli_set_option(struct cli_opts *o, size_t i, bool off, const char *text, const char *spelled);
 void cli_opts_free(struct cli_opts *o);
 void cli_env_name(const struct cli_opt *opt, char *dst, size_t cap);  /* "VLLMC_MAX_MODEL_LEN" */
@@ -152,7 +158,7 @@ bool cli_read_ids(struct vc_arena *a, const char *s, struct cli_ids *ids);
 bool cli_read_counts(struct vc_arena *a, const char *s, struct cli_counts *c);
 bool cli_read_biases(struct vc_arena *a, const char *s, struct cli_biases *b);
 bool cli_read_list(struct vc_arena *a, struct cli_strs *l, const char *s);       /* appends s, which is borrowed */
-bool cli_read_strings(struct vc_arena *a, struct cli_strs *l, const char *s);    /* appends s, or the texts of a JSON list */
+bool cli_read_strings(struct vc_arena *a, struct cli_strs *l, const char *s);    /* s, or the texts of a JSON list */
 bool cli_is_json_object(const char *s);
 
 /* "vllmc: …" on stderr; return the exit code that belongs to it. */

@@ -110,7 +110,8 @@ static int report(const struct batch *b, vc_status s, const vc_err *err) {
                 b->finished, b->failed, b->skipped, (unsigned long long)tokens, vc_now() - b->begun);
         return CLI_OK;
     }
-    fprintf(stderr, "%zu of %zu requests done; the same command goes on from here\n", b->finished + b->skipped, b->total);
+    fprintf(stderr, "%zu of %zu requests done; the same command goes on from here\n", b->finished + b->skipped,
+            b->total);
     return s == VC_E_CANCELLED ? CLI_INTERRUPTED : cli_fail_err(err);
 }
 
@@ -133,7 +134,8 @@ static int run_batch(struct batch *b, struct vc_server_params *p) {
 }
 
 int cli_batch(struct cli_opts *o) {
-    if (o->num_args != 1) return cli_usage(o, o->num_args ? "batch takes one model" : "batch needs a model: a GGUF file or a folder");
+    if (o->num_args != 1)
+        return cli_usage(o, o->num_args ? "batch takes one model" : "batch needs a model: a GGUF file or a folder");
     if (!o->input) return cli_usage(o, "batch needs -i FILE, the requests");
     if (!o->output) return cli_usage(o, "batch needs -o FILE, for the results");
     struct vc_server_params p = o->server;

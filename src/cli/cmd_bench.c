@@ -19,42 +19,46 @@ struct table {
 };
 
 static double share_of_peak(const struct table *t, const struct cli_bench *r) {
-    double ops = r->prefill_s / t->o->bench_prompt * cli_prefill_ops(&t->cost, t->o->bench_prompt), peak = t->limits.ops_s[t->cost.peak];
+    double peak = t->limits.ops_s[t->cost.peak];
+    double ops = r->prefill_s / t->o->bench_prompt * cli_prefill_ops(&t->cost, t->o->bench_prompt);
     return peak > 0 ? ops / peak : 0;
 }
 
 static double share_of_bandwidth(const struct table *t, const struct cli_bench *r) {
-    double steps = r->decode_s / r->requests;
-    return t->limits.read_bytes_s > 0 ? steps * cli_decode_bytes(&t->cost, r->requests, r->context) / t->limits.read_bytes_s : 0;
+    double bytes_s = r->decode_s / r->requests * cli_decode_bytes(&t->cost, r->requests, r->context);
+    return t->limits.read_bytes_s > 0 ? bytes_s / t->limits.read_bytes_s : 0;
 }
 
 static int print_text(const struct table *t) {
     struct vc_buf b = { 0 };
-    vc_buf_printf(&b, "%s, %s, numerics %s, %u threads; prompts of %u tokens, answers of %u\n", t->info.name, t->info.quantization, t->info.numerics,
-                  t->info.threads, t->o->bench_prompt, t->o->bench_output);
-    vc_buf_printf(&b, "limits: read %.1f GB/s, %s %.0f GOP/s\n\n", t->limits.read_bytes_s / 1e9, cli_peak_name(t->cost.peak),
-                  t->limits.ops_s[t->cost.peak] / 1e9);
-    vc_buf_printf(&b, "%s%9s  %12s %8s  %12s %10s  %10s  %9s %9s%s\n", cli_style(CLI_BOLD), "requests", "prefill t/s", "of peak",
-                  "decode t/s", "of reading", "TTFT ms", "ITL p50", "p99 ms", cli_style(CLI_PLAIN));
+    vc_buf_printf(&b, "%s, %s, numerics %s, %u threads; prompts of %u tokens, answers of %u\n", t->info.name,
+                  t->info.quantization, t->info.numerics, t->info.threads, t->o->bench_prompt, t->o->bench_output);
+    vc_buf_printf(&b, "limits: read %.1f GB/s, %s %.0f GOP/s\n\n", t->limits.read_bytes_s / 1e9,
+                  cli_peak_name(t->cost.peak), t->limits.ops_s[t->cost.peak] / 1e9);
+    vc_buf_printf(&b, "%s%9s  %12s %8s  %12s %10s  %10s  %9s %9s%s\n", cli_style(CLI_BOLD), "requests", "prefill t/s",
+                  "of peak", "decode t/s", "of reading", "TTFT ms", "ITL p50", "p99 ms", cli_style(CLI_PLAIN));
     for (size_t i = 0; i < t->n; i++) {
         const struct cli_bench *r = &t->row[i];
         vc_buf_printf(&b, "%9u  %12.1f %6.0f %%  %12.1f %8.0f %%  %10.1f  %9.2f %9.2f\n", r->requests, r->prefill_s,
-                      100 * share_of_peak(t, r), r->decode_s, 100 * share_of_bandwidth(t, r), 1e3 * r->ttft_p50, 1e3 * r->itl_p50,
-                      1e3 * r->itl_p99);
+                      100 * share_of_peak(t, r), r->decode_s, 100 * share_of_bandwidth(t, r), 1e3 * r->ttft_p50,
+                      1e3 * r->itl_p50, 1e3 * r->itl_p99);
     }
     return cli_print(&b);
 }
 
 static int print_csv(const struct table *t) {
     struct vc_buf b = { 0 };
-    vc_buf_adds(&b, "requests,prompt_tokens,output_tokens,threads,prefill_tokens_per_s,prefill_share_of_peak,decode_tokens_per_s,"
-                    "decode_share_of_bandwidth,"
-                    "ttft_p50_s,itl_p50_s,itl_p99_s,read_bytes_per_s,peak_ops_per_s\n");
+    vc_buf_adds(
+        &b,
+        "requests,prompt_tokens,output_tokens,threads,prefill_tokens_per_s,prefill_share_of_peak,decode_tokens_per_s,"
+        "decode_share_of_bandwidth,"
+        "ttft_p50_s,itl_p50_s,itl_p99_s,read_bytes_per_s,peak_ops_per_s\n");
     for (size_t i = 0; i < t->n; i++) {
         const struct cli_bench *r = &t->row[i];
-        vc_buf_printf(&b, "%u,%u,%u,%u,%.3f,%.4f,%.3f,%.4f,%.6f,%.6f,%.6f,%.0f,%.0f\n", r->requests, t->o->bench_prompt, t->o->bench_output,
-                      t->info.threads, r->prefill_s, share_of_peak(t, r), r->decode_s, share_of_bandwidth(t, r), r->ttft_p50, r->itl_p50,
-                      r->itl_p99, t->limits.read_bytes_s, t->limits.ops_s[t->cost.peak]);
+        vc_buf_printf(&b, "%u,%u,%u,%u,%.3f,%.4f,%.3f,%.4f,%.6f,%.6f,%.6f,%.0f,%.0f\n", r->requests, t->o->bench_prompt,
+                      t->o->bench_output, t->info.threads, r->prefill_s, share_of_peak(t, r), r->decode_s,
+                      share_of_bandwidth(t, r), r->ttft_p50, r->itl_p50, r->itl_p99, t->limits.read_bytes_s,
+                      t->limits.ops_s[t->cost.peak]);
     }
     return cli_print(&b);
 }
@@ -144,11 +148,15 @@ static uint32_t most(const struct cli_counts *c) {
 int cli_bench(struct cli_opts *o) {
     static uint32_t usual[] = { 1, 8, 32 };
     struct cli_counts c = o->concurrency.n ? o->concurrency : (struct cli_counts){ usual, VC_ARRAY_LEN(usual) };
-    if (o->num_args != 1) return cli_usage(o, o->num_args ? "bench takes one model" : "bench needs a model: a GGUF file or a folder");
+    if (o->num_args != 1)
+        return cli_usage(o, o->num_args ? "bench takes one model" : "bench needs a model: a GGUF file or a folder");
     if (o->json && o->csv) return cli_usage(o, "--json and --csv exclude each other");
-    struct table t = { .o = o, .info.struct_size = sizeof t.info, .row = VC_NEW_ARRAY(&o->arena, struct cli_bench, c.n) };
+    struct table t = { .o = o,
+                       .info.struct_size = sizeof t.info,
+                       .row = VC_NEW_ARRAY(&o->arena, struct cli_bench, c.n) };
     if (!t.row) return cli_fail("out of memory");
-    if (!o->given[CLI_OPT_MAX_BATCHED] && most(&c) > o->model.max_num_batched_tokens) o->model.max_num_batched_tokens = most(&c);
+    if (!o->given[CLI_OPT_MAX_BATCHED] && most(&c) > o->model.max_num_batched_tokens)
+        o->model.max_num_batched_tokens = most(&c);
     vc_model *m = NULL;
     vc_err err = VC_ERR_INIT;
     enum vc_tier tier;

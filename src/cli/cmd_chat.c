@@ -57,8 +57,9 @@ static vc_status chat_sampling(struct cli_chat *c, vc_sampling_params *p, vc_err
     vc_sampling_params_init(&model);
     vc_sampling_from_model(c->m, &model);
     VC_TRY(cli_sampling(c->o, c->m, p, err));
-    bool stated = model.temperature < plain.temperature || model.temperature > plain.temperature || model.top_p < plain.top_p ||
-                  model.top_k != plain.top_k || model.min_p > plain.min_p || c->o->model.generation_config;
+    bool stated = model.temperature < plain.temperature || model.temperature > plain.temperature ||
+                  model.top_p < plain.top_p || model.top_k != plain.top_k || model.min_p > plain.min_p ||
+                  c->o->model.generation_config;
     if (stated) return VC_OK;
     if (!c->o->given[CLI_OPT_TEMPERATURE]) p->temperature = 0.7f;
     if (!c->o->given[CLI_OPT_TOP_P]) p->top_p = 0.95f;
@@ -72,8 +73,9 @@ static void count(struct cli_chat *c) {
     c->cached_tokens += c->last.cached_tokens;
     c->seconds += c->last.total_s;
     if (c->o->stats)
-        fprintf(stderr, "%sfirst token %.3f s, prompt %u tokens (%u cached), answer %u tokens at %.1f/s%s\n", cli_err_style(CLI_DIM), c->last.ttft_s,
-                c->last.prompt_tokens, c->last.cached_tokens, c->last.generated, cli_decode_rate(&c->last), cli_err_style(CLI_PLAIN));
+        fprintf(stderr, "%sfirst token %.3f s, prompt %u tokens (%u cached), answer %u tokens at %.1f/s%s\n",
+                cli_err_style(CLI_DIM), c->last.ttft_s, c->last.prompt_tokens, c->last.cached_tokens, c->last.generated,
+                cli_decode_rate(&c->last), cli_err_style(CLI_PLAIN));
 }
 
 /* Sends the conversation; its last message is the user's. The answer is shown and becomes a message. */
@@ -87,9 +89,11 @@ static vc_status ask(struct cli_chat *c, vc_err *err) {
     vc_model_info info = { .struct_size = sizeof info };
     vc_model_get_info(c->m, &info);
     cli_chat_json(c, &messages);
-    vc_status s = messages.failed ? vc_fail(err, VC_E_NOMEM, "out of memory") : cli_chat_ids(c->m, messages.p, &ids, &n, err);
+    vc_status s = messages.failed ? vc_fail(err, VC_E_NOMEM, "out of memory")
+                                  : cli_chat_ids(c->m, messages.p, &ids, &n, err);
     if (s == VC_OK && n >= info.max_model_len)
-        s = vc_fail(err, VC_E_TOO_LONG, "the conversation has %zu tokens, the context holds %u; /reset starts anew", n, info.max_model_len);
+        s = vc_fail(err, VC_E_TOO_LONG, "the conversation has %zu tokens, the context holds %u; /reset starts anew", n,
+                    info.max_model_len);
     if (s == VC_OK) s = chat_sampling(c, &rp.sampling, err);
     if (s == VC_OK) {
         rp.prompt_ids = ids;
@@ -151,15 +155,15 @@ static void greet(const struct cli_chat *c) {
     vc_err err = VC_ERR_INIT;
     vc_model_get_info(c->m, &info);
     if (chat_sampling((struct cli_chat *)(uintptr_t)c, &p, &err) != VC_OK) return;
-    printf("%s%s%s  context %u, temperature %g, top-p %g, top-k %d. /help lists commands.\n", cli_style(CLI_BOLD), info.name, cli_style(CLI_PLAIN),
-           info.max_model_len, (double)p.temperature, (double)p.top_p, p.top_k);
+    printf("%s%s%s  context %u, temperature %g, top-p %g, top-k %d. /help lists commands.\n", cli_style(CLI_BOLD),
+           info.name, cli_style(CLI_PLAIN), info.max_model_len, (double)p.temperature, (double)p.top_p, p.top_k);
 }
 
 int cli_chat(struct cli_opts *o) {
-    if (o->num_args != 1)
-        return cli_usage(o, o->num_args ? "'%s': unexpected; chat takes one model" : "chat needs a model: a GGUF file or a folder",
-                         o->arg[1]);
-    if (o->given[CLI_OPT_MAX_TOKENS] && o->sampling.max_tokens < 1) return cli_usage(o, "--max-tokens: 0, expected at least 1");
+    if (o->num_args > 1) return cli_usage(o, "'%s': unexpected; chat takes one model", o->arg[1]);
+    if (!o->num_args) return cli_usage(o, "chat needs a model: a GGUF file or a folder");
+    if (o->given[CLI_OPT_MAX_TOKENS] && o->sampling.max_tokens < 1)
+        return cli_usage(o, "--max-tokens: 0, expected at least 1");
     struct cli_chat c = { .o = o };
     vc_err err = VC_ERR_INIT;
     int rc = cli_load(o, 1, &c.m, NULL);

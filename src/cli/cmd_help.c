@@ -14,7 +14,8 @@ int cli_help_of(struct cli_opts *o, enum cli_command_id c, const char *topic) {
     if (!topic) cli_help_command(&b, c, cli_term_width());
     else if (!cli_help_topic(&b, c, topic, cli_term_width())) {
         const char *near = c == o->command ? cli_option_near(o, topic) : NULL;
-        return near ? cli_usage(o, "--help=%s: no such option or group; did you mean %s?", topic, near) : cli_usage(o, "--help=%s: no such option or group", topic);
+        return near ? cli_usage(o, "--help=%s: no such option or group; did you mean %s?", topic, near)
+                    : cli_usage(o, "--help=%s: no such option or group", topic);
     }
     return cli_print(&b);
 }
@@ -30,7 +31,8 @@ int cli_help(struct cli_opts *o) {
     enum cli_command_id c = cli_command_find(o->arg[0]);
     if (c == CLI_NUM_COMMANDS) {
         const char *near = cli_nearest(o->arg[0], nth_command, NULL);
-        return near ? cli_usage(o, "no command '%s'; did you mean %s?", o->arg[0], near) : cli_usage(o, "no command '%s'", o->arg[0]);
+        return near ? cli_usage(o, "no command '%s'; did you mean %s?", o->arg[0], near)
+                    : cli_usage(o, "no command '%s'", o->arg[0]);
     }
     if (c == CLI_LAB) return cli_lab(o);
     return cli_help_of(o, c, o->num_args > 1 ? o->arg[1] : NULL);

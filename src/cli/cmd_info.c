@@ -39,23 +39,21 @@ static void add_reason(struct vc_buf *b, enum vc_tier tier) {
     }
 }
 
-static void label(struct vc_buf *b, const char *text) { vc_buf_printf(b, "%s%-14s%s", cli_style(CLI_BOLD), text, cli_style(CLI_PLAIN)); }
-
 static void text_machine(struct vc_buf *b, enum vc_tier tier) {
-    label(b, "version");
+    cli_add_label(b, "version");
     vc_buf_printf(b, "vllmc %s, ABI %d, backends: %s\n", vc_version(), VC_ABI, vc_back_cpu.name);
-    label(b, "CPU");
+    cli_add_label(b, "CPU");
     vc_buf_printf(b, "%s\n", vc_cpu_model());
-    label(b, "features");
+    cli_add_label(b, "features");
     add_features(b, vc_cpu_features());
     vc_buf_addc(b, '\n');
-    label(b, "tier");
+    cli_add_label(b, "tier");
     vc_buf_printf(b, "%s: ", vc_tier_name(tier));
     add_reason(b, tier);
     vc_buf_addc(b, '\n');
-    label(b, "threads");
+    cli_add_label(b, "threads");
     vc_buf_printf(b, "%u\n", vc_cpu_threads());
-    label(b, "memory");
+    cli_add_label(b, "memory");
     cli_add_bytes(b, vc_mem_available());
     vc_buf_adds(b, " available of ");
     cli_add_bytes(b, vc_mem_total());
@@ -63,24 +61,25 @@ static void text_machine(struct vc_buf *b, enum vc_tier tier) {
 }
 
 static void text_model(struct vc_buf *b, const vc_model_info *i) {
-    label(b, "model");
+    cli_add_label(b, "model");
     vc_buf_printf(b, "%s: %s, %s (%s), ", i->name, i->architecture, i->format, i->quantization);
     cli_add_count(b, i->parameters);
     vc_buf_adds(b, " parameters\n");
-    label(b, "numerics");
+    cli_add_label(b, "numerics");
     vc_buf_printf(b, "%s\n", i->numerics);
     if (i->pooling) {
-        label(b, "embeddings");
+        cli_add_label(b, "embeddings");
         vc_buf_printf(b, "of %u values, pooling %s\n", i->hidden_size, i->pooling);
     }
-    label(b, "weights");
+    cli_add_label(b, "weights");
     cli_add_bytes(b, i->weight_bytes);
     vc_buf_adds(b, ", workspace ");
     cli_add_bytes(b, i->workspace_bytes);
     vc_buf_addc(b, '\n');
-    label(b, "KV cache");
+    cli_add_label(b, "KV cache");
     cli_add_bytes(b, i->kv_bytes);
-    vc_buf_printf(b, " in %s: %u pages of %u tokens; context %u\n", i->kv_cache_dtype, i->num_kv_blocks, i->block_size, i->max_model_len);
+    vc_buf_printf(b, " in %s: %u pages of %u tokens; context %u\n", i->kv_cache_dtype, i->num_kv_blocks, i->block_size,
+                  i->max_model_len);
 }
 
 static void json_str(struct vc_json_out *w, const char *key, const char *v) {
@@ -133,7 +132,8 @@ static void json_model(struct vc_json_out *w, const vc_model_info *i) {
     vc_jo_end_obj(w);
 }
 
-static int print_json(const struct cli_opts *o, const vc_model_info *info, const struct vc_buf *plan, enum vc_tier tier) {
+static int print_json(const struct cli_opts *o, const vc_model_info *info, const struct vc_buf *plan,
+                      enum vc_tier tier) {
     struct vc_buf b = { 0 };
     struct vc_json_out w;
     vc_jo_init(&w, &b, VC_JSON_PRETTY);
@@ -148,7 +148,8 @@ static int print_json(const struct cli_opts *o, const vc_model_info *info, const
     return cli_print(&b);
 }
 
-static int print_text(const struct cli_opts *o, const vc_model_info *info, const struct vc_buf *plan, enum vc_tier tier) {
+static int print_text(const struct cli_opts *o, const vc_model_info *info, const struct vc_buf *plan,
+                      enum vc_tier tier) {
     struct vc_buf b = { 0 };
     bool tables = o->ops || o->slots;
     if (!tables || info) text_machine(&b, tier);

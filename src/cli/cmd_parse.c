@@ -248,7 +248,8 @@ static void block(struct vc_buf *b, const char *title, const struct vc_buf *text
 
 static void call_text(struct vc_buf *b, size_t i, const struct parse_call *c) {
     const char *plain = cli_style(CLI_PLAIN);
-    vc_buf_printf(b, "%scall %zu%s  %s%s%s", cli_style(CLI_BOLD), i, plain, cli_style(CLI_GREEN), c->name.p ? c->name.p : "", plain);
+    vc_buf_printf(b, "%scall %zu%s  %s%s%s", cli_style(CLI_BOLD), i, plain, cli_style(CLI_GREEN),
+                  c->name.p ? c->name.p : "", plain);
     if (c->id.n) vc_buf_printf(b, "  %s%s%s", cli_style(CLI_DIM), c->id.p, plain);
     if (!c->complete) vc_buf_printf(b, "  %sincomplete%s", cli_style(CLI_RED), plain);
     vc_buf_printf(b, "\n  %s\n", c->args.p ? c->args.p : "");

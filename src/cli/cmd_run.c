@@ -37,7 +37,8 @@ static vc_status chat_ids(struct run *r, const struct vc_buf *text, vc_err *err)
     }
     cli_add_message(&messages, "user", text->p ? text->p : "", text->n);
     vc_buf_addc(&messages, ']');
-    vc_status s = messages.failed ? vc_fail(err, VC_E_NOMEM, "out of memory") : cli_chat_ids(r->m, messages.p, &r->ids, &r->num_ids, err);
+    vc_status s = messages.failed ? vc_fail(err, VC_E_NOMEM, "out of memory")
+                                  : cli_chat_ids(r->m, messages.p, &r->ids, &r->num_ids, err);
     vc_buf_free(&messages);
     return s;
 }
@@ -142,8 +143,8 @@ static void add_logprobs(struct vc_buf *b, const struct run *r, const vc_logprob
             struct vc_buf piece = { 0 }, quoted = { 0 };
             cli_piece(r->m, v[k].token, &piece);
             vc_json_add_str(&quoted, piece.p ? piece.p : "", piece.n);
-            vc_buf_printf(b, "%s%10.5f  #%-4u %7d  %s%s\n", k ? cli_style(CLI_DIM) : "", (double)v[k].logprob, v[k].rank, v[k].token,
-                          r->text ? quoted.p : "", k ? cli_style(CLI_PLAIN) : "");
+            vc_buf_printf(b, "%s%10.5f  #%-4u %7d  %s%s\n", k ? cli_style(CLI_DIM) : "", (double)v[k].logprob,
+                          v[k].rank, v[k].token, r->text ? quoted.p : "", k ? cli_style(CLI_PLAIN) : "");
             vc_buf_free(&piece);
             vc_buf_free(&quoted);
         }
@@ -162,11 +163,12 @@ static int print_text(const struct run *r) {
     const struct vc_buf *last = &r->answers[0].text;
     if (r->n == 1 && !(last->n && last->p[last->n - 1] == '\n' && !r->ids_out)) vc_buf_addc(&b, '\n');
     add_logprobs(&b, r, r->answers[0].prompt_logprobs, r->num_ids, r->answers[0].per_prompt_token);
-    for (uint32_t i = 0; i < r->n; i++) add_logprobs(&b, r, r->answers[i].logprobs, r->answers[i].num_ids, r->answers[i].per_token);
+    for (uint32_t i = 0; i < r->n; i++)
+        add_logprobs(&b, r, r->answers[i].logprobs, r->answers[i].num_ids, r->answers[i].per_token);
     if (r->o->stats)
         fprintf(stderr, "%sload %.2f s, first token %.3f s, prompt %u tokens at %.0f/s, answer %u tokens at %.1f/s%s\n",
-                cli_err_style(CLI_DIM), r->t.load_s, r->t.ttft_s, r->t.prompt_tokens, cli_prompt_rate(&r->t), r->t.generated,
-                cli_decode_rate(&r->t), cli_err_style(CLI_PLAIN));
+                cli_err_style(CLI_DIM), r->t.load_s, r->t.ttft_s, r->t.prompt_tokens, cli_prompt_rate(&r->t),
+                r->t.generated, cli_decode_rate(&r->t), cli_err_style(CLI_PLAIN));
     return cli_print(&b);
 }
 
@@ -195,7 +197,8 @@ static int run_model(struct run *r, const struct vc_buf *text) {
     if (rc != CLI_OK) return rc;
     r->text = cli_has_tokenizer(r->m);
     r->ids_out = !r->text;
-    if (make_prompt(r, text, &err) != VC_OK || cli_sampling(r->o, r->m, &rp.sampling, &err) != VC_OK) return cli_fail_err(&err);
+    if (make_prompt(r, text, &err) != VC_OK || cli_sampling(r->o, r->m, &rp.sampling, &err) != VC_OK)
+        return cli_fail_err(&err);
     rp.prompt_ids = r->ids;
     rp.num_prompt_ids = r->num_ids;
     return answer(r, &rp);
@@ -205,14 +208,16 @@ static int check(const struct cli_opts *o) {
     if (o->num_args < 1) return cli_usage(o, "run needs a model: a GGUF file or a folder");
     if (o->num_args > 2) return cli_usage(o, "'%s': too many arguments", o->arg[2]);
     if (o->num_args == 2 && strcmp(o->arg[1], "-") != 0)
-        return cli_usage(o, "'%s': unexpected; a prompt is given with -p TEXT, -f FILE, - or --prompt-ids IDS", o->arg[1]);
+        return cli_usage(o, "'%s': unexpected; a prompt is given with -p TEXT, -f FILE, - or --prompt-ids IDS",
+                         o->arg[1]);
     int sources = (o->prompt != NULL) + (o->file != NULL) + (o->num_args == 2) + (o->prompt_ids.n > 0);
     if (sources != 1)
         return cli_usage(o, "%s prompt; give one of -p TEXT, -f FILE, - (standard input) or --prompt-ids IDS",
                          sources ? "more than one" : "no");
     if (o->chat && o->prompt_ids.n) return cli_usage(o, "--chat needs text, not --prompt-ids");
     if (o->system && !o->chat) return cli_usage(o, "--system needs --chat");
-    if (o->given[CLI_OPT_MAX_TOKENS] && o->sampling.max_tokens < 1) return cli_usage(o, "--max-tokens: 0, expected at least 1");
+    if (o->given[CLI_OPT_MAX_TOKENS] && o->sampling.max_tokens < 1)
+        return cli_usage(o, "--max-tokens: 0, expected at least 1");
     if (o->sampling.n < 1) return cli_usage(o, "--n: 0, expected at least 1");
     return CLI_OK;
 }

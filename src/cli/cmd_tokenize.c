@@ -57,7 +57,8 @@ static void print_ids(const struct vc_ids *ids, struct vc_buf *b) {
 
 /* The text with its pieces in turning colours, then one line per token. */
 static void print_table(const struct vc_tokenizer *t, const struct vc_ids *ids, const char *text, struct vc_buf *b) {
-    static const char *const back[] = { "\033[48;5;24m", "\033[48;5;58m", "\033[48;5;22m", "\033[48;5;53m", "\033[48;5;94m" };
+    static const char *const back[] = { "\033[48;5;24m", "\033[48;5;58m", "\033[48;5;22m", "\033[48;5;53m",
+                                        "\033[48;5;94m" };
     bool colour = *cli_style(CLI_PLAIN) != '\0';
     uint32_t shown = 0;
     for (size_t i = 0; colour && i < ids->n; i++) {
@@ -114,7 +115,8 @@ static vc_status given_ids(struct cli_opts *o, struct cli_ids *ids, vc_err *err)
     for (size_t i = 0; i < text.n; i++) {
         if (strchr(" \t\r\n", text.p[i])) text.p[i] = ',';
     }
-    if (s == VC_OK && (!text.n || !cli_read_ids(&o->arena, text.p, ids))) s = vc_fail(err, VC_E_INVALID, "--decode: token ids such as 1,2,3 are expected");
+    if (s == VC_OK && (!text.n || !cli_read_ids(&o->arena, text.p, ids)))
+        s = vc_fail(err, VC_E_INVALID, "--decode: token ids such as 1,2,3 are expected");
     vc_buf_free(&text);
     return s;
 }
@@ -140,7 +142,8 @@ static vc_status decode(struct cli_opts *o, const struct vc_tokenizer *t, struct
 }
 
 int cli_tokenize(struct cli_opts *o) {
-    if (o->num_args < 1) return cli_usage(o, "tokenize needs a model: a GGUF file, a folder, or a tokenizer's own file");
+    if (o->num_args < 1)
+        return cli_usage(o, "tokenize needs a model: a GGUF file, a folder, or a tokenizer's own file");
     if (o->num_args > 2) return cli_usage(o, "'%s': too many arguments; put the text in quotes", o->arg[2]);
     if (o->num_args == 2 && o->file) return cli_usage(o, "more than one text is given");
     struct vc_tokenizer *t = NULL;

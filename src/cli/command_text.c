@@ -5,51 +5,65 @@
 #include "cli/cli.h"
 
 static const char *const about[CLI_NUM_COMMANDS] = {
-    [CLI_RUN] = "The text goes to standard output as it is made. With --json one object is printed at the end: model, "
-                "prompt_token_ids, token_ids, text, finish_reason, logprobs, timings; with --n above 1 also choices. "
-                "Default sampling is the model's own (generation_config.json). Ctrl-C ends the answer; the exit code is then 130.",
-    [CLI_CHAT] = "Each line is a message; a line that ends in \\ goes on, and \"\"\" begins and ends a message of several lines. "
-                 "Ctrl-C stops an answer, Ctrl-D or /quit leaves. Commands: /help /system [TEXT] /reset /save FILE /stats /quit. "
-                 "Where the model states no sampling of its own, temperature 0.7 and top-p 0.95 are used.",
-    [CLI_SERVE] = "Names, fields and errors are those of vLLM's server. It listens on this machine alone unless --host says otherwise. "
-                  "/health and /ready are open to everyone; with --api-key everything else asks for a key. SIGTERM and Ctrl-C end it: "
-                  "no new requests are taken, answers go on for --shutdown-timeout seconds.",
+    [CLI_RUN] =
+        "The text goes to standard output as it is made. With --json one object is printed at the end: model, "
+        "prompt_token_ids, token_ids, text, finish_reason, logprobs, timings; with --n above 1 also choices. Default "
+        "sampling is the model's own (generation_config.json). Ctrl-C ends the answer; the exit code is then 130.",
+    [CLI_CHAT] =
+        "Each line is a message; a line that ends in \\ goes on, and \"\"\" begins and ends a message of several "
+        "lines. Ctrl-C stops an answer, Ctrl-D or /quit leaves. Commands: /help /system [TEXT] /reset /save FILE "
+        "/stats /quit. Where the model states no sampling of its own, temperature 0.7 and top-p 0.95 are used.",
+    [CLI_SERVE] =
+        "Names, fields and errors are those of vLLM's server. It listens on this machine alone unless --host says "
+        "otherwise. /health and /ready are open to everyone; with --api-key everything else asks for a key. SIGTERM "
+        "and Ctrl-C end it: no new requests are taken, answers go on for --shutdown-timeout seconds.",
     [CLI_BATCH] =
-        "Each request is {\"custom_id\", \"method\": \"POST\", \"url\", \"body\"}, where url is any path of the server that takes a body: "
-        "/v1/chat/completions, /v1/completions, /v1/responses, /v1/embeddings, /score …; each result is {\"id\", \"custom_id\", \"response\": "
-        "{\"status_code\", \"request_id\", \"body\"}, \"error\"}, in the order in which requests finish. Status and body are those that the "
-        "server gives, errors included; streams are refused. A result is written whole and synced to disk, so that after a crash the same "
-        "command goes on where it was. A request may name any model unless --served-model-name says which names there are.",
+        "Each request is {\"custom_id\", \"method\": \"POST\", \"url\", \"body\"}, where url is any path of the "
+        "server that takes a body: /v1/chat/completions, /v1/completions, /v1/responses, /v1/embeddings, /score …; "
+        "each result is {\"id\", \"custom_id\", \"response\": {\"status_code\", \"request_id\", \"body\"}, "
+        "\"error\"}, in the order in which requests finish. Status and body are those that the server gives, errors "
+        "included; streams are refused. A result is written whole and synced to disk, so that after a crash the same "
+        "command goes on where it was. A request may name any model unless --served-model-name says which names there "
+        "are.",
     [CLI_INSPECT] =
-        "Works on any GGUF file (split files: the first part), safetensors file or model folder, also of architectures that this "
-        "program cannot run.",
+        "Works on any GGUF file (split files: the first part), safetensors file or model folder, also of "
+        "architectures that this program cannot run.",
     [CLI_EMBED] =
-        "Prints {\"tokens\", \"embedding\"} for each input. A model that was made to generate text is converted: the vector is the hidden state of "
-        "the last token, unless --pooler-config says otherwise. A line of --jsonl that cannot be done is answered by {\"error\"}, and the exit "
-        "code is then 1.",
+        "Prints {\"tokens\", \"embedding\"} for each input. A model that was made to generate text is converted: the "
+        "vector is the hidden state of the last token, unless --pooler-config says otherwise. A line of --jsonl that "
+        "cannot be done is answered by {\"error\"}, and the exit code is then 1.",
     [CLI_TOKENIZE] =
-        "PATH is a model, a folder, or the file of a tokenizer: tokenizer.json, tekken.json, a SentencePiece model, tiktoken ranks. Only the "
-        "vocabulary is loaded. Without text, standard input is read. With --jsonl each line {\"text\", \"add_special\"?, \"text_pair\"?, "
-        "\"parse_special\"?} is answered by {\"ids\", \"tokens\", \"offsets\"}, where offsets are start, end, start, end … in code points, and "
-        "each line {\"ids\", \"skip_special\"?} by {\"text\", \"pieces\"}: what streaming gives for each id, null for nothing yet, and what it "
-        "holds back to the end as one more. A line that cannot be done is answered by {\"error\"}, and the exit code is then 1.",
-    [CLI_TEMPLATE] = "With --jsonl a line that cannot be rendered is answered by {\"error\", \"line\", \"column\"}, and the exit code is then 1.",
+        "PATH is a model, a folder, or the file of a tokenizer: tokenizer.json, tekken.json, a SentencePiece model, "
+        "tiktoken ranks. Only the vocabulary is loaded. Without text, standard input is read. With --jsonl each line "
+        "{\"text\", \"add_special\"?, \"text_pair\"?, \"parse_special\"?} is answered by {\"ids\", \"tokens\", "
+        "\"offsets\"}, where offsets are start, end, start, end … in code points, and each line {\"ids\", "
+        "\"skip_special\"?} by {\"text\", \"pieces\"}: what streaming gives for each id, null for nothing yet, and "
+        "what it holds back to the end as one more. A line that cannot be done is answered by {\"error\"}, and the "
+        "exit code is then 1.",
+    [CLI_TEMPLATE] =
+        "With --jsonl a line that cannot be rendered is answered by {\"error\", \"line\", \"column\"}, and the exit "
+        "code is then 1.",
     [CLI_CONSTRAIN] =
-        "Without --jsonl the text is judged: accepted, incomplete, or not allowed, with the place and what could stand there; the exit code "
-        "is 0 only for an accepted text. With --jsonl each line is {\"kind\": json_schema, json_object, regex, choice, grammar or "
-        "structural_tag, \"spec\", \"text\"?, \"whitespace\"?} and is answered by {\"accepts\", \"prefix_ok\", \"taken_bytes\"}, with "
-        "--tokenizer also \"allowed\" (how many tokens may come next), \"sha256\" (of the bits, token i at bit i%8 of byte i/8) and \"eos\"; or "
-        "by {\"error\", \"status\", \"keyword\", \"path\"}.",
-    [CLI_PARSE] = "Reads the output of a model, as its formats of tool calls and reasoning say, without the model. Names are vLLM's. With --chunk whole "
-                  "an output with a malformed or unfinished call is what vLLM's non-streaming answer is; other chunks all give one result.",
+        "Without --jsonl the text is judged: accepted, incomplete, or not allowed, with the place and what could "
+        "stand there; the exit code is 0 only for an accepted text. With --jsonl each line is {\"kind\": json_schema, "
+        "json_object, regex, choice, grammar or structural_tag, \"spec\", \"text\"?, \"whitespace\"?} and is answered "
+        "by {\"accepts\", \"prefix_ok\", \"taken_bytes\"}, with --tokenizer also \"allowed\" (how many tokens may "
+        "come next), \"sha256\" (of the bits, token i at bit i%8 of byte i/8) and \"eos\"; or by {\"error\", "
+        "\"status\", \"keyword\", \"path\"}.",
+    [CLI_PARSE] =
+        "Reads the output of a model, as its formats of tool calls and reasoning say, without the model. Names are "
+        "vLLM's. With --chunk whole an output with a malformed or unfinished call is what vLLM's non-streaming answer "
+        "is; other chunks all give one result.",
     [CLI_INFO] =
-        "Without MODEL: version, CPU, instruction sets and the tier in use, threads, memory. With MODEL: also its sizes, and with "
-        "--plan each op with its formats, rounding slots and kernels. VLLMC_CPU=portable|avx2|avx512 narrows the instruction sets.",
+        "Without MODEL: version, CPU, instruction sets and the tier in use, threads, memory. With MODEL: also its "
+        "sizes, and with --plan each op with its formats, rounding slots and kernels. VLLMC_CPU=portable|avx2|avx512 "
+        "narrows the instruction sets.",
     [CLI_BENCH] =
-        "Random prompts, end of text ignored, prefix cache off. Decode is measured while all requests run. The limits are measured in "
-        "the same run: bytes per second read by all threads from a buffer larger than the caches, and the arithmetic peak of the "
-        "instructions that the model's matrix products use.",
-    [CLI_LAB] = "Run 'vllmc lab --help' for its commands.",
+        "Random prompts, end of text ignored, prefix cache off. Decode is measured while all requests run. The limits "
+        "are measured in the same run: bytes per second read by all threads from a buffer larger than the caches, and "
+        "the arithmetic peak of the instructions that the model's matrix products use.",
+    [CLI_LAB] =
+        "Run 'vllmc lab --help' for its commands.",
 };
 
 static const char *const examples[CLI_NUM_COMMANDS] = {

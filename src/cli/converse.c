@@ -5,12 +5,16 @@
 #include "base/status.h"
 #include "cli/term.h"
 
-double cli_prompt_rate(const struct cli_timings *t) { return t->ttft_s > 0 ? (t->prompt_tokens - t->cached_tokens) / t->ttft_s : 0; }
-double cli_decode_rate(const struct cli_timings *t) { return t->decode_s > 0 && t->generated > 1 ? (t->generated - 1) / t->decode_s : 0; }
+double cli_prompt_rate(const struct cli_timings *t) {
+    return t->ttft_s > 0 ? (t->prompt_tokens - t->cached_tokens) / t->ttft_s : 0;
+}
+double cli_decode_rate(const struct cli_timings *t) {
+    return t->decode_s > 0 && t->generated > 1 ? (t->generated - 1) / t->decode_s : 0;
+}
 
 /* Takes one output into its answer; false: cancel. */
-static bool take(const vc_output *o, struct cli_answer *answers, cli_stream_fn *stream, void *arg, struct cli_timings *t, double begun,
-                 double *first) {
+static bool take(const vc_output *o, struct cli_answer *answers, cli_stream_fn *stream, void *arg,
+                 struct cli_timings *t, double begun, double *first) {
     double now = vc_now();
     if (o->num_token_ids && !t->generated) {
         t->ttft_s = now - begun;
@@ -24,8 +28,8 @@ static bool take(const vc_output *o, struct cli_answer *answers, cli_stream_fn *
     return !stream || stream(arg, o);
 }
 
-vc_status cli_converse(vc_model *m, const vc_request_params *rp, struct cli_answer *answers, cli_stream_fn *stream, void *arg,
-                       struct cli_timings *t, vc_err *err) {
+vc_status cli_converse(vc_model *m, const vc_request_params *rp, struct cli_answer *answers, cli_stream_fn *stream,
+                       void *arg, struct cli_timings *t, vc_err *err) {
     double begun = vc_now(), first = begun;
     uint64_t id;
     bool done = false, cancelled = false, broken = false;

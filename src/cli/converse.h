@@ -16,8 +16,8 @@ double cli_decode_rate(const struct cli_timings *t);
 /* Runs a request to its end; answers[n] are collected. stream(arg, output), if any, sees each output; false from it (or
  * Ctrl-C) cancels the request. VC_E_CANCELLED: it was interrupted. A request that ended in an error returns it. */
 typedef bool cli_stream_fn(void *arg, const vc_output *o);
-vc_status cli_converse(vc_model *m, const vc_request_params *rp, struct cli_answer *answers, cli_stream_fn *stream, void *arg,
-                       struct cli_timings *t, vc_err *err);
+vc_status cli_converse(vc_model *m, const vc_request_params *rp, struct cli_answer *answers, cli_stream_fn *stream,
+                       void *arg, struct cli_timings *t, vc_err *err);
 
 /* One message of a conversation as JSON, "[" or "," before it by the caller. */
 void cli_add_message(struct vc_buf *b, const char *role, const char *text, size_t n);

@@ -7,12 +7,15 @@
 
 #include "cli/term.h"
 
-const char *const cli_section_title[CLI_NUM_SECTIONS] = { "Options", "Sampling", "Model", "KV cache", "Scheduler", "General" };
+const char *const cli_section_title[CLI_NUM_SECTIONS] = {
+    "Options", "Sampling", "Model", "KV cache", "Scheduler", "General",
+};
 
 void cli_opt_spelling(const struct cli_opt *t, char *dst, size_t cap) {
     char letter[6] = "";
     if (t->letter) snprintf(letter, sizeof letter, "-%c, ", t->letter);
-    snprintf(dst, cap, "%s--%s%s%s%s", letter, t->kind == CLI_BOOL ? "[no-]" : "", t->name, t->arg ? " " : "", t->arg ? t->arg : "");
+    const char *no = t->kind == CLI_BOOL ? "[no-]" : "";
+    snprintf(dst, cap, "%s--%s%s%s%s", letter, no, t->name, t->arg ? " " : "", t->arg ? t->arg : "");
 }
 
 bool cli_section_used(enum cli_command_id c, enum cli_section s) {
@@ -58,14 +61,17 @@ static void wrap(struct vc_buf *b, const char *text, int at, int indent, int wid
     vc_buf_addc(b, '\n');
 }
 
-static void heading(struct vc_buf *b, const char *text) { vc_buf_printf(b, "\n%s%s:%s\n", cli_style(CLI_BOLD), text, cli_style(CLI_PLAIN)); }
+static void heading(struct vc_buf *b, const char *text) {
+    vc_buf_printf(b, "\n%s%s:%s\n", cli_style(CLI_BOLD), text, cli_style(CLI_PLAIN));
+}
 
 static void add_examples(struct vc_buf *b, enum cli_command_id c) {
     const char *at = cli_command_examples(c);
     vc_str command, text;
     if (at) heading(b, "Examples");
     while (cli_next_example(&at, &command, &text))
-        vc_buf_printf(b, "  %s# %.*s%s\n  %.*s\n", cli_style(CLI_DIM), (int)text.n, text.p, cli_style(CLI_PLAIN), (int)command.n, command.p);
+        vc_buf_printf(b, "  %s# %.*s%s\n  %.*s\n", cli_style(CLI_DIM), (int)text.n, text.p, cli_style(CLI_PLAIN),
+                      (int)command.n, command.p);
 }
 
 void cli_help_option(struct vc_buf *b, const struct cli_opt *t, int width) {
@@ -82,15 +88,17 @@ void cli_help_option(struct vc_buf *b, const struct cli_opt *t, int width) {
 
 void cli_help_section(struct vc_buf *b, enum cli_command_id c, enum cli_section s, int width) {
     heading(b, cli_section_title[s]);
-    for (size_t i = 0; i < CLI_NUM_OPTS; i++)
-        if (cli_opts_table[i].section == s && cli_opt_in(&cli_opts_table[i], c)) cli_help_option(b, &cli_opts_table[i], width);
+    for (size_t i = 0; i < CLI_NUM_OPTS; i++) {
+        const struct cli_opt *t = &cli_opts_table[i];
+        if (t->section == s && cli_opt_in(t, c)) cli_help_option(b, t, width);
+    }
 }
 
 void cli_help_command(struct vc_buf *b, enum cli_command_id c, int width) {
     const struct cli_command *cmd = cli_command(c);
     width = VC_MAX(60, VC_MIN(width, 120));
-    vc_buf_printf(b, "vllmc %s: %s\n\n%sUsage:%s vllmc %s %s [options]\n", cmd->name, cmd->text, cli_style(CLI_BOLD), cli_style(CLI_PLAIN),
-                  cmd->name, cmd->usage);
+    vc_buf_printf(b, "vllmc %s: %s\n\n%sUsage:%s vllmc %s %s [options]\n", cmd->name, cmd->text, cli_style(CLI_BOLD),
+                  cli_style(CLI_PLAIN), cmd->name, cmd->usage);
     if (cli_command_about(c)) {
         vc_buf_addc(b, '\n');
         wrap(b, cli_command_about(c), 0, 0, width);
@@ -98,14 +106,16 @@ void cli_help_command(struct vc_buf *b, enum cli_command_id c, int width) {
     for (int s = 0; s < CLI_NUM_SECTIONS; s++)
         if (cli_section_used(c, (enum cli_section)s)) cli_help_section(b, c, (enum cli_section)s, width);
     add_examples(b, c);
-    if (c != CLI_LAB) vc_buf_adds(b, "\nEvery option can be set in the environment: --max-num-seqs as VLLMC_MAX_NUM_SEQS, switches as 1 or 0.\n"
-                                        "--help=listgroup names groups of options, --help=NAME explains one.\n");
+    if (c != CLI_LAB)
+        vc_buf_adds(b, "\nEvery option can be set in the environment: --max-num-seqs as VLLMC_MAX_NUM_SEQS, switches "
+                       "as 1 or 0.\n--help=listgroup names groups of options, --help=NAME explains one.\n");
 }
 
 void cli_help_overview(struct vc_buf *b, int width) {
     (void)width;
-    vc_buf_printf(b, "vllmc %s: serve and run large language models\n\n%sUsage:%s vllmc COMMAND … | vllmc MODEL (starts a chat)\n", VC_VERSION,
-                  cli_style(CLI_BOLD), cli_style(CLI_PLAIN));
+    vc_buf_printf(b, "vllmc %s: serve and run large language models\n\n", VC_VERSION);
+    vc_buf_printf(b, "%sUsage:%s vllmc COMMAND … | vllmc MODEL (starts a chat)\n", cli_style(CLI_BOLD),
+                  cli_style(CLI_PLAIN));
     heading(b, "Commands");
     for (int c = 0; c < CLI_NUM_COMMANDS; c++) {
         const struct cli_command *cmd = cli_command((enum cli_command_id)c);
@@ -113,6 +123,8 @@ void cli_help_overview(struct vc_buf *b, int width) {
     }
     vc_buf_adds(b, "\nMODEL is a GGUF file or a folder with config.json and safetensors files.\n");
     heading(b, "Examples");
-    vc_buf_adds(b, "  vllmc model.gguf\n  vllmc run model.gguf --chat -p 'Why is the sky blue?'\n  vllmc inspect model.gguf\n"
+    vc_buf_adds(b, "  vllmc model.gguf\n"
+                   "  vllmc run model.gguf --chat -p 'Why is the sky blue?'\n"
+                   "  vllmc inspect model.gguf\n"
                    "  vllmc help run\n");
 }

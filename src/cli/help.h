@@ -10,9 +10,11 @@ void cli_help_overview(struct vc_buf *b, int width);
 void cli_help_command(struct vc_buf *b, enum cli_command_id c, int width);
 void cli_help_man(struct vc_buf *b);            /* roff, man(7) macros */
 void cli_help_markdown(struct vc_buf *b);       /* doc/flags.md */
-/* --help=TOPIC: listgroup, all, a group, an option, or a part of names. false: nothing has that name; b is as it was. */
+/* --help=TOPIC: listgroup, all, a group, an option, or a part of names. false: nothing has that name; b is as it
+ * was. */
 bool cli_help_topic(struct vc_buf *b, enum cli_command_id c, const char *topic, int width);
-int cli_help_of(struct cli_opts *o, enum cli_command_id c, const char *topic);   /* prints it; topic NULL: all. An exit code */
+/* Prints it; topic NULL: all. An exit code. */
+int cli_help_of(struct cli_opts *o, enum cli_command_id c, const char *topic);
 void cli_help_section(struct vc_buf *b, enum cli_command_id c, enum cli_section s, int width);   /* with its heading */
 void cli_help_option(struct vc_buf *b, const struct cli_opt *t, int width);
 /* Every option with its value and its source, as YAML. */

@@ -18,10 +18,13 @@ static void add_choices(struct vc_buf *b, const char *arg) {
     }
 }
 static bool has_choices(const struct cli_opt *t) { return t->arg && strchr(t->arg, '|') != NULL; }
-static bool takes_path(const struct cli_opt *t) { return t->arg && (!strcmp(t->arg, "FILE") || !strcmp(t->arg, "PATH")); }
+static bool takes_path(const struct cli_opt *t) {
+    return t->arg && (!strcmp(t->arg, "FILE") || !strcmp(t->arg, "PATH"));
+}
 
 static void add_command_names(struct vc_buf *b) {
-    for (int c = 0; c < CLI_NUM_COMMANDS; c++) vc_buf_printf(b, "%s%s", c ? " " : "", cli_command((enum cli_command_id)c)->name);
+    for (int c = 0; c < CLI_NUM_COMMANDS; c++)
+        vc_buf_printf(b, "%s%s", c ? " " : "", cli_command((enum cli_command_id)c)->name);
 }
 
 /* One case label for each way of writing the option, among those of a kind. */
@@ -70,19 +73,22 @@ void cli_help_bash(struct vc_buf *b) {
                    "    if [ \"$COMP_CWORD\" -eq 1 ]; then\n"
                    "        COMPREPLY=($(compgen -W \"");
     add_command_names(b);
-    vc_buf_adds(b, "\" -- \"$cur\") $(compgen -f -- \"$cur\"))\n        return\n    fi\n    case \"${COMP_WORDS[1]}\" in\n");
+    vc_buf_adds(b, "\" -- \"$cur\") $(compgen -f -- \"$cur\"))\n"
+                   "        return\n    fi\n    case \"${COMP_WORDS[1]}\" in\n");
     for (int c = 0; c < CLI_NUM_COMMANDS; c++) {
         if (c == CLI_LAB) continue;
         if (c == CLI_HELP) {
-            vc_buf_adds(b, "    help)\n        case \"$cur\" in\n        -*) _vllmc_words \"--man --markdown --bash --zsh\" ;;\n        *) "
-                           "COMPREPLY=($(compgen -W \"");
+            vc_buf_adds(b, "    help)\n        case \"$cur\" in\n"
+                           "        -*) _vllmc_words \"--man --markdown --bash --zsh\" ;;\n"
+                           "        *) COMPREPLY=($(compgen -W \"");
             add_command_names(b);
             vc_buf_adds(b, "\" -- \"$cur\")) ;;\n        esac ;;\n");
             continue;
         }
         add_bash_command(b, (enum cli_command_id)c);
     }
-    vc_buf_adds(b, "    *) COMPREPLY=($(compgen -f -- \"$cur\")) ;;\n    esac\n}\ncomplete -o filenames -F _vllmc vllmc\n");
+    vc_buf_adds(b, "    *) COMPREPLY=($(compgen -f -- \"$cur\")) ;;\n    esac\n}\n"
+                   "complete -o filenames -F _vllmc vllmc\n");
 }
 
 /* Text inside a single-quoted specification of _arguments. */

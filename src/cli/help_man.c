@@ -86,14 +86,18 @@ static void add_all_examples(struct vc_buf *b) {
 }
 
 void cli_help_man(struct vc_buf *b) {
-    vc_buf_adds(b, ".TH VLLMC 1 \"\" \"vllmc " VC_VERSION "\" \"User commands\"\n.SH NAME\nvllmc \\- serve and run large language models\n"
+    vc_buf_adds(b, ".TH VLLMC 1 \"\" \"vllmc " VC_VERSION "\" \"User commands\"\n"
+                   ".SH NAME\nvllmc \\- serve and run large language models\n"
                    ".SH SYNOPSIS\n.B vllmc\n.I command\n.RI [ arguments ]\n.RI [ options ]\n.br\n.B vllmc\n.I model\n"
-                   ".SH DESCRIPTION\nRuns language models from GGUF files and from folders with safetensors files, with a paged KV cache,\n"
+                   ".SH DESCRIPTION\n"
+                   "Runs language models from GGUF files and from folders with safetensors files, with a paged KV "
+                   "cache,\n"
                    "continuous batching and prefix caching. A model path alone starts a chat.\n.SH COMMANDS\n");
     for (int c = 0; c < CLI_NUM_COMMANDS; c++) add_command(b, (enum cli_command_id)c);
     vc_buf_adds(b, ".SH SAMPLING OPTIONS\nOf run and chat.\n");
     add_section(b, CLI_SEC_SAMPLING, 0, false);
-    vc_buf_adds(b, ".SH MODEL OPTIONS\nOf every command that loads a model. Numbers take k, m, g (powers of 1000) and K, M, G (powers of 1024).\n");
+    vc_buf_adds(b, ".SH MODEL OPTIONS\nOf every command that loads a model. "
+                   "Numbers take k, m, g (powers of 1000) and K, M, G (powers of 1024).\n");
     add_section(b, CLI_SEC_MODEL, 0, false);
     vc_buf_adds(b, ".SH KV CACHE OPTIONS\nOf every command that loads a model.\n");
     add_section(b, CLI_SEC_CACHE, 0, false);
@@ -102,11 +106,15 @@ void cli_help_man(struct vc_buf *b) {
     vc_buf_adds(b, ".SH GENERAL OPTIONS\n");
     add_section(b, CLI_SEC_GENERAL, 0, false);
     vc_buf_adds(b,
-                ".SH ENVIRONMENT\n.TP\n.B VLLMC_\\fIOPTION\\fR\nAn option, in capitals with underscores: VLLMC_MAX_MODEL_LEN. Switches take 1 or 0, lists one text or a JSON list. "
-                "The command line goes before the environment, that before the file of \\-\\-config. An unknown name is a warning.\n"
+                ".SH ENVIRONMENT\n.TP\n.B VLLMC_\\fIOPTION\\fR\n"
+                "An option, in capitals with underscores: VLLMC_MAX_MODEL_LEN. Switches take 1 or 0, lists one text or "
+                "a JSON list. The command line goes before the environment, that before the file of \\-\\-config. An "
+                "unknown name is a warning.\n"
                 ".TP\n.B VLLM_API_KEY\nThe key of serve, where no \\-\\-api\\-key is given.\n"
-                ".TP\n.B VLLMC_CPU\nportable, avx2 or avx512: the best instruction set that may be used.\n.TP\n.B NO_COLOR\nNo colours.\n"
-                ".SH FILES\n.TP\n.I ~/.local/state/vllmc/history\nLines typed in a chat (below $XDG_STATE_HOME if that is set).\n"
+                ".TP\n.B VLLMC_CPU\nportable, avx2 or avx512: the best instruction set that may be used.\n"
+                ".TP\n.B NO_COLOR\nNo colours.\n"
+                ".SH FILES\n.TP\n.I ~/.local/state/vllmc/history\n"
+                "Lines typed in a chat (below $XDG_STATE_HOME if that is set).\n"
                 ".SH EXIT STATUS\n0 success, 1 failure, 2 wrong usage, 130 interrupted.\n.SH EXAMPLES\n");
     add_all_examples(b);
 }

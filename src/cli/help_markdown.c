@@ -46,12 +46,15 @@ static void add_accepted(struct vc_buf *b, const struct cli_vllm_flag *f) {
 }
 
 static void add_vllm_flags(struct vc_buf *b) {
-    vc_buf_adds(b, "\n## vLLM's other flags\n\nFlags of `vllm serve` (0.32.0) that are no options here. The values in the second column ask for what is so and are accepted\n"
-                   "(`on` and `off`: `--NAME` and `--no-NAME`); with any other value the flag is an error with the sentence on the right.\n");
+    vc_buf_adds(b, "\n## vLLM's other flags\n\n"
+                   "Flags of `vllm serve` (0.32.0) that are no options here. The values in the second column ask for "
+                   "what is so and are accepted\n(`on` and `off`: `--NAME` and `--no-NAME`); with any other value the "
+                   "flag is an error with the sentence on the right.\n");
     const char *group = "";
     for (size_t i = 0; i < cli_num_vllm_flags; i++) {
         const struct cli_vllm_flag *f = &cli_vllm_flags[i];
-        if (strcmp(group, f->group) != 0) vc_buf_printf(b, "\n### %s\n\n| flag | accepted | otherwise |\n|---|---|---|\n", f->group);
+        if (strcmp(group, f->group) != 0)
+            vc_buf_printf(b, "\n### %s\n\n| flag | accepted | otherwise |\n|---|---|---|\n", f->group);
         group = f->group;
         vc_buf_printf(b, "| `--%s`", f->name);
         for (const char *p = f->other ? f->other : ""; *p;) {
@@ -68,9 +71,11 @@ static void add_vllm_flags(struct vc_buf *b) {
 }
 
 void cli_help_markdown(struct vc_buf *b) {
-    vc_buf_adds(b, "# Commands and options\n\nPrinted by `vllmc help --markdown` from `src/cli/options.def` and `src/cli/commands.def`.\n\n"
-                   "Numbers of tokens and sizes take `k`, `m`, `g` (powers of 1000) and `K`, `M`, `G` (powers of 1024). Exit codes: 0 success, 1 failure, 2 wrong usage, 130 "
-                   "interrupted.\n");
+    vc_buf_adds(b, "# Commands and options\n\n"
+                   "Printed by `vllmc help --markdown` from `src/cli/options.def` and `src/cli/commands.def`.\n\n"
+                   "Numbers of tokens and sizes take `k`, `m`, `g` (powers of 1000) and `K`, `M`, `G` (powers of "
+                   "1024). "
+                   "Exit codes: 0 success, 1 failure, 2 wrong usage, 130 interrupted.\n");
     for (int i = 0; i < CLI_NUM_COMMANDS; i++) {
         enum cli_command_id c = (enum cli_command_id)i;
         const struct cli_command *cmd = cli_command(c);

@@ -7,7 +7,9 @@
 #include "dev/kernel.h"
 #include "op/numerics.h"
 
-static void heading(struct vc_buf *b, const char *text) { vc_buf_printf(b, "%s%s%s\n", cli_style(CLI_BOLD), text, cli_style(CLI_PLAIN)); }
+static void heading(struct vc_buf *b, const char *text) {
+    vc_buf_printf(b, "%s%s%s\n", cli_style(CLI_BOLD), text, cli_style(CLI_PLAIN));
+}
 
 void cli_ops_text(struct vc_buf *b, enum vc_tier tier) {
     heading(b, "ops");
@@ -70,7 +72,8 @@ void cli_slots_text(struct vc_buf *b) {
     vc_buf_addc(b, '\n');
     for (int s = 0; s < VC_NUM_SLOTS; s++) {
         vc_buf_printf(b, "  %-18s", vc_slot_info((enum vc_slot)s)->name);
-        for (int p = 0; p < VC_NUM_PROFILES; p++) vc_buf_printf(b, " %-13s", slot_format((enum vc_profile)p, (enum vc_slot)s));
+        for (int p = 0; p < VC_NUM_PROFILES; p++)
+            vc_buf_printf(b, " %-13s", slot_format((enum vc_profile)p, (enum vc_slot)s));
         vc_buf_printf(b, " %s\n", vc_slot_info((enum vc_slot)s)->text);
     }
 }
@@ -116,7 +119,8 @@ void cli_plan_summary(struct vc_buf *b, const struct vc_buf *plan) {
     }
     heading(b, "\nkernels (lines of the program, op, kernel by number of rows)");
     for (size_t i = 0; i < rows; i++)
-        vc_buf_printf(b, "  %4u  %-10.*s %.*s\n", row[i].lines, (int)row[i].op.n, row[i].op.p, (int)row[i].kernels.n, row[i].kernels.p);
+        vc_buf_printf(b, "  %4u  %-10.*s %.*s\n", row[i].lines, (int)row[i].op.n, row[i].op.p, (int)row[i].kernels.n,
+                      row[i].kernels.p);
 }
 
 void cli_plan_json(struct vc_json_out *w, const struct vc_buf *plan) {

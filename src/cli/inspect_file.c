@@ -21,7 +21,9 @@ static void beside(const struct cli_inspect *x, const char *name, char *dst, siz
     else snprintf(dst, cap, "%.*s%s", (int)(slash ? slash - x->path + 1 : 0), x->path, name);
 }
 
-/* ---- sizes from GGUF: "<architecture>.key"; an array counts by its largest element, and its sum is of interest for kv heads ---- */
+/* ---- sizes from GGUF ---- */
+
+/* "<architecture>.SUFFIX"; an array counts by its largest element, and its sum is of interest for kv heads. */
 static uint64_t gguf_number(const struct cli_inspect *x, const char *suffix, uint64_t *sum) {
     char key[256];
     snprintf(key, sizeof key, "%s.%s", x->architecture.p ? x->architecture.p : "", suffix);
@@ -101,7 +103,8 @@ static void shape_from_json(struct cli_inspect *x) {
     s->head_dim = NUMBER(c, "head_dim");
     if (!s->head_dim && s->heads) s->head_dim = s->hidden / s->heads;
     uint64_t n;
-    if (!vc_ckd_mul(&n, s->kv_heads, s->layers) && !vc_ckd_mul(&n, n, s->head_dim) && !vc_ckd_mul(&n, n, 2)) s->kv_values = n;
+    if (!vc_ckd_mul(&n, s->kv_heads, s->layers) && !vc_ckd_mul(&n, n, s->head_dim) && !vc_ckd_mul(&n, n, 2))
+        s->kv_values = n;
     const json_t *name = json_array_get(json_object_get(c, "architectures"), 0);
     if (!json_is_string(name)) name = json_object_get(c, "model_type");
     if (json_is_string(name)) vc_buf_add(&x->architecture, json_string_value(name), json_string_length(name));
@@ -140,7 +143,8 @@ static vc_status open_gguf(struct cli_inspect *x, vc_err *err) {
     x->kv_dtype = VC_F16;
     shape_from_gguf(x);
     check_config(x, NULL);
-    if (vc_gguf_find(x->gguf, "tokenizer.ggml.model")) (void)vc_tokenizer_from_gguf(&x->tokenizer, x->gguf, &x->tokenizer_err);
+    if (vc_gguf_find(x->gguf, "tokenizer.ggml.model"))
+        (void)vc_tokenizer_from_gguf(&x->tokenizer, x->gguf, &x->tokenizer_err);
     else vc_fail(&x->tokenizer_err, VC_E_NOT_FOUND, "none");
     return VC_OK;
 }

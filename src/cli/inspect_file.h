@@ -38,6 +38,7 @@ void cli_inspect_json(const struct cli_inspect *x, bool tensors, struct vc_buf *
 
 /* "1.50 GiB", "512 B"; "134.5 M" */
 void cli_add_bytes(struct vc_buf *b, uint64_t bytes);
+void cli_add_label(struct vc_buf *b, const char *text);    /* bold, as wide as the others */
 void cli_add_count(struct vc_buf *b, uint64_t n);
 
 #endif

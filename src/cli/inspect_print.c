@@ -24,7 +24,9 @@ void cli_add_count(struct vc_buf *b, uint64_t n) {
     else vc_buf_printf(b, "%llu", (unsigned long long)n);
 }
 
-static void label(struct vc_buf *b, const char *text) { vc_buf_printf(b, "%s%-14s%s", cli_style(CLI_BOLD), text, cli_style(CLI_PLAIN)); }
+void cli_add_label(struct vc_buf *b, const char *text) {
+    vc_buf_printf(b, "%s%-14s%s", cli_style(CLI_BOLD), text, cli_style(CLI_PLAIN));
+}
 
 static void add_name(struct vc_buf *b, const char *s, size_t n) {
     char text[400];
@@ -39,12 +41,15 @@ static void add_dims(struct vc_buf *b, const struct vc_tensor *t) {
 
 static void text_shape(const struct cli_shape *s, struct vc_buf *b) {
     const struct { const char *name; uint64_t v; } row[] = {
-        { "layers", s->layers }, { "hidden", s->hidden }, { "heads", s->heads }, { "KV heads", s->kv_heads }, { "head dim", s->head_dim },
-        { "intermediate", s->intermediate }, { "experts", s->experts }, { "experts per token", s->experts_used }, { "window", s->window },
-        { "vocabulary", s->vocab }, { "context", s->context },
+        { "layers", s->layers },     { "hidden", s->hidden },
+        { "heads", s->heads },       { "KV heads", s->kv_heads },
+        { "head dim", s->head_dim }, { "intermediate", s->intermediate },
+        { "experts", s->experts },   { "experts per token", s->experts_used },
+        { "window", s->window },     { "vocabulary", s->vocab },
+        { "context", s->context },
     };
     const char *sep = "";
-    label(b, "shape");
+    cli_add_label(b, "shape");
     for (size_t i = 0; i < VC_ARRAY_LEN(row); i++) {
         if (!row[i].v) continue;
         vc_buf_printf(b, "%s%s %llu", sep, row[i].name, (unsigned long long)row[i].v);
@@ -54,7 +59,7 @@ static void text_shape(const struct cli_shape *s, struct vc_buf *b) {
 }
 
 static void text_types(const struct cli_inspect *x, struct vc_buf *b) {
-    label(b, "weights");
+    cli_add_label(b, "weights");
     cli_add_count(b, x->parameters);
     vc_buf_adds(b, " parameters, ");
     cli_add_bytes(b, x->bytes);
@@ -77,7 +82,7 @@ static void text_token(const struct vc_tokenizer *t, const char *what, int32_t i
 }
 
 static void text_tokenizer(const struct cli_inspect *x, struct vc_buf *b) {
-    label(b, "tokenizer");
+    cli_add_label(b, "tokenizer");
     if (!x->tokenizer) {
         vc_buf_printf(b, "%s\n", x->tokenizer_err.text);
     } else {
@@ -87,7 +92,7 @@ static void text_tokenizer(const struct cli_inspect *x, struct vc_buf *b) {
         vc_buf_addc(b, '\n');
     }
     const char *chat = x->tokenizer ? vc_tok_chat_template(x->tokenizer) : NULL;
-    label(b, "chat template");
+    cli_add_label(b, "chat template");
     if (chat) vc_buf_printf(b, "yes, %zu bytes\n", strlen(chat));
     else vc_buf_adds(b, "none\n");
 }
@@ -98,7 +103,7 @@ static uint64_t kv_bytes(const struct cli_inspect *x, uint64_t tokens) {
 }
 
 static void text_memory(const struct cli_inspect *x, struct vc_buf *b) {
-    label(b, "memory");
+    cli_add_label(b, "memory");
     cli_add_bytes(b, x->bytes);
     vc_buf_adds(b, " weights");
     if (x->shape.kv_values) {
@@ -124,26 +129,26 @@ static void text_tensors(const struct cli_inspect *x, struct vc_buf *b) {
         vc_buf_printf(b, "%*s %-9s", b->n - before < 44 ? (int)(44 - (b->n - before)) : 0, "", vc_dtype_name(t->dtype));
         before = b->n;
         add_dims(b, t);
-        vc_buf_printf(b, "%*s %12llu bytes at %llu", b->n - before < 22 ? (int)(22 - (b->n - before)) : 0, "", (unsigned long long)t->bytes,
-                      (unsigned long long)t->offset);
+        vc_buf_printf(b, "%*s %12llu bytes at %llu", b->n - before < 22 ? (int)(22 - (b->n - before)) : 0, "",
+                      (unsigned long long)t->bytes, (unsigned long long)t->offset);
         if (vc_tensors_num_files(x->tensors) > 1) vc_buf_printf(b, " of file %u", t->file + 1);
         vc_buf_addc(b, '\n');
     }
 }
 
 void cli_inspect_text(const struct cli_inspect *x, bool tensors, struct vc_buf *b) {
-    label(b, "path");
+    cli_add_label(b, "path");
     vc_buf_printf(b, "%s\n", x->path);
-    label(b, "format");
+    cli_add_label(b, "format");
     if (x->gguf) vc_buf_printf(b, "GGUF version %u", vc_gguf_version(x->gguf));
     else vc_buf_adds(b, "safetensors");
     size_t files = vc_tensors_num_files(x->tensors);
     vc_buf_printf(b, ", %zu file%s\n", files, files == 1 ? "" : "s");
-    label(b, "architecture");
+    cli_add_label(b, "architecture");
     if (x->architecture.n) add_name(b, x->architecture.p, x->architecture.n);
     else vc_buf_adds(b, "not stated");
     vc_buf_addc(b, '\n');
-    label(b, "runs here");
+    cli_add_label(b, "runs here");
     if (x->config_err.status == VC_OK) vc_buf_adds(b, "yes\n");
     else vc_buf_printf(b, "no: %s\n", x->config_err.text);
     text_shape(&x->shape, b);

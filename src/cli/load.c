@@ -17,10 +17,12 @@ int cli_check_format(const struct cli_opts *o, const char *path) {
     bool gguf = vc_str_ends(vc_str_of(path), ".gguf");
     const char *format = o->load_format ? o->load_format : "auto";
     if (!strcmp(format, "gguf") && !gguf) return cli_usage(o, "--load-format gguf: %s is no GGUF file", path);
-    if (!strcmp(format, "safetensors") && gguf) return cli_usage(o, "--load-format safetensors: %s is a GGUF file", path);
+    if (!strcmp(format, "safetensors") && gguf)
+        return cli_usage(o, "--load-format safetensors: %s is a GGUF file", path);
     if (o->quantization && !strcmp(o->quantization, "None")) return CLI_OK;
     if (o->quantization && strcmp(o->quantization, "gguf") != 0)
-        return cli_usage(o, "--quantization %s: the formats of weights are read from the files; leave it out", o->quantization);
+        return cli_usage(o, "--quantization %s: the formats of weights are read from the files; leave it out",
+                         o->quantization);
     if (o->quantization && !gguf) return cli_usage(o, "--quantization %s: %s is no GGUF file", o->quantization, path);
     return CLI_OK;
 }
@@ -41,7 +43,8 @@ int cli_load(struct cli_opts *o, uint32_t default_seqs, vc_model **m, double *se
     if (seconds) *seconds = vc_now() - begun;
     if (s != VC_OK) return cli_fail_err(&err);
     vc_model_info info = { .struct_size = sizeof info };
-    if (o->command == CLI_INFO || o->command == CLI_EMBED || vc_model_get_info(*m, &info) != VC_OK || !info.pooling) return CLI_OK;
+    if (o->command == CLI_INFO || o->command == CLI_EMBED || vc_model_get_info(*m, &info) != VC_OK || !info.pooling)
+        return CLI_OK;
     return cli_fail("%s makes embeddings, no text: vllmc embed, or vllmc serve and /v1/embeddings", p.path);
 }
 
@@ -56,12 +59,14 @@ static void copy_given(const struct cli_opts *o, vc_sampling_params *p) {
     }
 }
 
-static vc_status word_ids(const vc_model *m, struct vc_arena *a, const char *before, const char *word, vc_token_list *l, vc_err *err) {
+static vc_status word_ids(const vc_model *m, struct vc_arena *a, const char *before, const char *word, vc_token_list *l,
+                          vc_err *err) {
     struct vc_buf text = { 0 };
     int32_t *ids = NULL, *kept = NULL;
     size_t n = 0;
     vc_buf_printf(&text, "%s%s", before, word);
-    vc_status s = text.failed ? vc_fail(err, VC_E_NOMEM, "out of memory") : vc_tokenize(m, text.p, text.n, VC_TOK_PARSE_SPECIAL, &ids, &n, err);
+    vc_status s = text.failed ? vc_fail(err, VC_E_NOMEM, "out of memory")
+                              : vc_tokenize(m, text.p, text.n, VC_TOK_PARSE_SPECIAL, &ids, &n, err);
     if (s == VC_OK && n == 0) s = vc_fail(err, VC_E_INVALID, "bad_words: '%s' has no tokens", word);
     if (s == VC_OK && !(kept = VC_NEW_ARRAY(a, int32_t, n))) s = vc_fail(err, VC_E_NOMEM, "out of memory");
     if (s == VC_OK) {
@@ -75,7 +80,8 @@ static vc_status word_ids(const vc_model *m, struct vc_arena *a, const char *bef
 
 /* bad_words as vLLM tokenizes them: each word alone, and after a blank where that begins with another id. The result
  * lives in the arena. */
-static vc_status bad_words(const vc_model *m, struct vc_arena *a, const char *const *words, size_t n, vc_sampling_params *p, vc_err *err) {
+static vc_status bad_words(const vc_model *m, struct vc_arena *a, const char *const *words, size_t n,
+                           vc_sampling_params *p, vc_err *err) {
     vc_token_list *list = VC_NEW_ARRAY(a, vc_token_list, 2 * n);
     size_t k = 0;
     if (!list) return vc_fail(err, VC_E_NOMEM, "out of memory");

@@ -21,7 +21,8 @@ static void log_line(int level, const char *line, void *arg) {
     (void)arg;
     static const char *const name[] = { "error", "warning", "info", "debug" };
     cli_bar_clear();
-    fprintf(stderr, "%svllmc: %s: %s%s\n", cli_err_style(level == 0 ? CLI_RED : CLI_DIM), name[level & 3], line, cli_err_style(CLI_PLAIN));
+    fprintf(stderr, "%svllmc: %s: %s%s\n", cli_err_style(level == 0 ? CLI_RED : CLI_DIM), name[level & 3], line,
+            cli_err_style(CLI_PLAIN));
 }
 
 static int run_command(enum cli_command_id c, int argc, char **argv, int first) {

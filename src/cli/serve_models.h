@@ -5,7 +5,8 @@
 
 #include "cli/cli.h"
 
-/* Fills p->models from o->arg and o->models; the list lives in the arena of o. Prints the error; returns an exit code. */
+/* Fills p->models from o->arg and o->models; the list lives in the arena of o. Prints the error; returns an exit
+ * code. */
 int cli_serve_models(struct cli_opts *o, struct vc_server_params *p);
 
 /* Checks the server's own options and fills p with those that are more than a field; may set o->serve_reasoning. */

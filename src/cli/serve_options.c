@@ -87,12 +87,14 @@ static bool are_tokens(const struct cli_strs *l) {
 int cli_serve_options(struct cli_opts *o, struct vc_server_params *p) {
     enum { LEAST_HEAD = 16 << 10, MOST_HEAD = 64 << 20 };
     unsigned char address = VC_MAX(o->source[CLI_OPT_HOST], o->source[CLI_OPT_PORT]);
-    if (o->given[CLI_OPT_UDS] && o->source[CLI_OPT_UDS] == address) return cli_usage(o, "--uds excludes --host and --port");
+    if (o->given[CLI_OPT_UDS] && o->source[CLI_OPT_UDS] == address)
+        return cli_usage(o, "--uds excludes --host and --port");
     if (o->source[CLI_OPT_UDS] < address) p->uds = NULL;       /* a higher source says where to listen */
     if (p->ssl_keyfile && !p->ssl_certfile) return cli_usage(o, "--ssl-keyfile needs --ssl-certfile");
     if (p->ssl_ca_certs && !p->ssl_certfile) return cli_usage(o, "--ssl-ca-certs needs --ssl-certfile");
     if (p->ssl_cert_reqs > 2) return cli_usage(o, "--ssl-cert-reqs: %u, expected 0, 1 or 2", p->ssl_cert_reqs);
-    if (p->ssl_cert_reqs && !p->ssl_ca_certs) return cli_usage(o, "--ssl-cert-reqs %u needs --ssl-ca-certs", p->ssl_cert_reqs);
+    if (p->ssl_cert_reqs && !p->ssl_ca_certs)
+        return cli_usage(o, "--ssl-cert-reqs %u needs --ssl-ca-certs", p->ssl_cert_reqs);
     for (size_t i = 0; i < o->api_keys.n; i++)
         if (!o->api_keys.v[i][0]) return cli_usage(o, "--api-key: an empty key lets everyone in");
     if (!are_tokens(&o->allowed_methods))

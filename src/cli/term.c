@@ -22,7 +22,9 @@ void cli_term_init(const char *when) {
     g_err_colour = always || (!never && automatic && isatty(STDERR_FILENO));
 }
 
-static const char *const codes[CLI_NUM_STYLES] = { "\033[0m", "\033[1m", "\033[2m", "\033[31m", "\033[32m", "\033[36m" };
+static const char *const codes[CLI_NUM_STYLES] = {
+    "\033[0m", "\033[1m", "\033[2m", "\033[31m", "\033[32m", "\033[36m",
+};
 const char *cli_style(enum cli_style s) { return g_out_colour ? codes[s] : ""; }
 const char *cli_err_style(enum cli_style s) { return g_err_colour ? codes[s] : ""; }
 bool cli_out_is_terminal(void) { return isatty(STDOUT_FILENO) == 1; }
@@ -44,7 +46,8 @@ void cli_bar(double fraction, const char *what, const char *note) {
     for (int i = 0; i < CELLS; i++) cells[i] = i < full ? '#' : ' ';
     cells[CELLS] = '\0';
     int room = width_of(STDERR_FILENO) - CELLS - 14 - (int)strlen(note ? note : "");
-    fprintf(stderr, "\r\033[K%.*s  [%s] %3d %%  %s", VC_MAX(room, 8), what ? what : "", cells, (int)(fraction * 100), note ? note : "");
+    fprintf(stderr, "\r\033[K%.*s  [%s] %3d %%  %s", VC_MAX(room, 8), what ? what : "", cells, (int)(fraction * 100),
+            note ? note : "");
     fflush(stderr);
     g_bar_shown = true;
     g_bar_time = now;

@@ -6,7 +6,8 @@
 #include "cli/cli.h"
 #include "text/tokenizer.h"
 
-/* Answers each line of file ("-": standard input) as soon as it is read; the exit code, CLI_FAILED where a line was bad. */
+/* Answers each line of file ("-": standard input) as soon as it is read; the exit code, CLI_FAILED where a line was
+ * bad. */
 int cli_tokenize_lines(const struct cli_opts *o, const struct vc_tokenizer *t, const char *file);
 
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * tokenize_lines.c: vllmc tokenize --jsonl: {"text", "add_special"?, "text_pair"?, "parse_special"?} to ids, tokens and offsets,
- * {"ids", "skip_special"?} to text and pieces. A line that cannot be done gets {"error": …}, and the next one is read. */
+ * tokenize_lines.c: vllmc tokenize --jsonl: {"text", "add_special"?, "text_pair"?, "parse_special"?} to ids, tokens and
+ * offsets, {"ids", "skip_special"?} to text and pieces. A line that cannot be done gets {"error": …}, and the next one
+ * is read. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -36,7 +37,8 @@ static void write_types(const struct vc_ids *ids, struct vc_json_out *w) {
     vc_jo_end_arr(w);
 }
 
-static void write_ids(const struct vc_tokenizer *t, const struct vc_ids *ids, const vc_str text[2], bool pair, struct vc_json_out *w) {
+static void write_ids(const struct vc_tokenizer *t, const struct vc_ids *ids, const vc_str text[2], bool pair,
+                      struct vc_json_out *w) {
     struct counter c[2] = { { text[0].p, 0, 0 }, { text[1].p, 0, 0 } };
     vc_jo_begin_obj(w);
     vc_jo_key(w, "ids");
@@ -66,17 +68,21 @@ static vc_status opt_bool(const json_t *row, const char *key, bool *v, vc_err *e
     return VC_OK;
 }
 
-static vc_status encode_row(const struct cli_opts *o, const struct vc_tokenizer *t, const json_t *row, struct vc_json_out *w, vc_err *err) {
+static vc_status encode_row(const struct cli_opts *o, const struct vc_tokenizer *t, const json_t *row,
+                            struct vc_json_out *w, vc_err *err) {
     const json_t *a = json_object_get(row, "text"), *b = json_object_get(row, "text_pair");
     bool add = o->add_special != 0, parse = vc_tok_parses_special(t);
-    if (!json_is_string(a)) return vc_fail(err, VC_E_INVALID, a ? "text: a string is expected" : "text or ids: is missing");
+    if (!json_is_string(a))
+        return vc_fail(err, VC_E_INVALID, a ? "text: a string is expected" : "text or ids: is missing");
     if (b && !json_is_string(b)) return vc_fail(err, VC_E_INVALID, "text_pair: a string is expected");
     VC_TRY(opt_bool(row, "add_special", &add, err));
     VC_TRY(opt_bool(row, "parse_special", &parse, err));
-    vc_str text[2] = { { json_string_value(a), json_string_length(a) }, { b ? json_string_value(b) : "", b ? json_string_length(b) : 0 } };
+    vc_str text[2] = { { json_string_value(a), json_string_length(a) },
+                       { b ? json_string_value(b) : "", b ? json_string_length(b) : 0 } };
     struct vc_ids ids = { .with_offsets = true, .with_types = b != NULL };
     int flags = (add ? VC_ENC_ADD_SPECIAL : 0) | (parse ? VC_ENC_PARSE_SPECIAL : 0);
-    vc_status s = b ? vc_tok_encode_pair(t, text, flags, &ids, err) : vc_tok_encode(t, text[0].p, text[0].n, flags, &ids, err);
+    vc_status s = b ? vc_tok_encode_pair(t, text, flags, &ids, err)
+                    : vc_tok_encode(t, text[0].p, text[0].n, flags, &ids, err);
     if (s == VC_OK) write_ids(t, &ids, text, b != NULL, w);
     vc_ids_free(&ids);
     return s;
@@ -87,14 +93,16 @@ static vc_status read_ids(const struct vc_tokenizer *t, const json_t *list, stru
     for (size_t i = 0; i < json_array_size(list); i++) {
         const json_t *x = json_array_get(list, i);
         if (!json_is_integer(x) || json_integer_value(x) < 0 || json_integer_value(x) >= (json_int_t)vc_tok_size(t))
-            return vc_fail(err, VC_E_INVALID, "ids.%zu: an integer from 0 to %u is expected", i, vc_tok_size(t) ? vc_tok_size(t) - 1 : 0);
+            return vc_fail(err, VC_E_INVALID, "ids.%zu: an integer from 0 to %u is expected", i,
+                           vc_tok_size(t) ? vc_tok_size(t) - 1 : 0);
         if (!vc_ids_push(ids, (int32_t)json_integer_value(x), 0, 0)) return vc_fail(err, VC_E_NOMEM, "out of memory");
     }
     return VC_OK;
 }
 
 /* One piece per id, null where nothing is sure yet; what the flush adds at the end is one more. */
-static vc_status write_pieces(const struct vc_tokenizer *t, const struct vc_ids *ids, bool skip, struct vc_json_out *w, vc_err *err) {
+static vc_status write_pieces(const struct vc_tokenizer *t, const struct vc_ids *ids, bool skip, struct vc_json_out *w,
+                              vc_err *err) {
     struct vc_detok d;
     struct vc_buf piece = { 0 };
     vc_status s = VC_OK;
@@ -135,7 +143,8 @@ static vc_status decode_row(const struct vc_tokenizer *t, const json_t *row, str
     return s;
 }
 
-static bool answer(const struct cli_opts *o, const struct vc_tokenizer *t, const char *line, size_t n, size_t number, struct vc_buf *b) {
+static bool answer(const struct cli_opts *o, const struct vc_tokenizer *t, const char *line, size_t n, size_t number,
+                   struct vc_buf *b) {
     char name[32];
     vc_err err = VC_ERR_INIT;
     json_t *row = NULL;
@@ -145,7 +154,8 @@ static bool answer(const struct cli_opts *o, const struct vc_tokenizer *t, const
     vc_status s = vc_json_parse(&row, line, n, name, &err);
     if (s == VC_OK && !json_is_object(row)) s = vc_fail(&err, VC_E_INVALID, "%s: an object is expected", name);
     vc_jo_init(&w, b, VC_JSON_COMPACT);
-    if (s == VC_OK) s = o->decode || (json_object_get(row, "ids") && !json_object_get(row, "text")) ? decode_row(t, row, &w, &err) : encode_row(o, t, row, &w, &err);
+    bool decodes = o->decode || (json_object_get(row, "ids") && !json_object_get(row, "text"));
+    if (s == VC_OK) s = decodes ? decode_row(t, row, &w, &err) : encode_row(o, t, row, &w, &err);
     json_decref(row);
     if (s) {
         b->n = begin;

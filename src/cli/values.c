@@ -9,8 +9,8 @@
 #include "cli/cli.h"
 #include "io/json.h"
 
-/* Digits, with a fraction if not whole, then k, m, g, t (powers of 1000) or K, M, G, T (of 1024; also Ki, KB, KiB), as vLLM's human_readable_int. whole: the result must be
- * reached without a fraction of the unit being lost. */
+/* Digits, with a fraction if not whole, then k, m, g, t (powers of 1000) or K, M, G, T (of 1024; also Ki, KB, KiB), as
+ * vLLM's human_readable_int. whole: the result must be reached without a fraction of the unit being lost. */
 bool cli_read_size(const char *s, bool whole, uint64_t most, uint64_t *v) {
     if (*s < '0' || *s > '9') return false;
     char *end;
