@@ -233,7 +233,8 @@ static void print_models(void) {
     puts("# Models\n\nPrinted by `tools/make-docs` from the tables of `src/model/`; do not edit.\n");
     puts("A model is read from a Hugging Face folder (`config.json` and safetensors) or from a GGUF file. A missing required key, a value out of range and a");
     puts("tensor of another shape are errors that name it. GGUF keys stand after the architecture's name and a point. Tensor names end in `.weight` or `.bias`;");
-    puts("N is the layer, E the expert (GGUF keeps all experts of a layer in one tensor of three dimensions).");
+    puts("N is the layer, E the expert (GGUF keeps all experts of a layer in one tensor of three dimensions). A tensor that the family does not read is an error, too: in GGUF any,");
+    puts("in folders those whose names begin with `model.` or `layers.`, but for `rotary_emb` buffers, a head beside a tied embedding and files named `consolidated…`.");
     print_keys("## Common keys", vc_common_keys);
     puts("\n`num_key_value_heads` is `num_attention_heads` when absent, `head_dim` is `hidden_size / num_attention_heads`. GGUF files state neither the activation nor");
     puts("whether the head is tied: the family and the tensors do.");

@@ -62,6 +62,7 @@ static vc_status need(struct vc_weights *w, enum vc_role role, const char *suffi
     if (!vc_decodable(t->dtype))
         return vc_fail(err, VC_E_UNSUPPORTED, "%s: tensor %s is stored as %s, which this version cannot compute with", vc_tensors_file(w->tensors, t->file), t->name,
                        vc_dtype_name(t->dtype));
+    w->read[t - vc_tensors_at(w->tensors, 0)] = 1;
     w->parameters += vc_tensor_elems(t);
     w->tensor_bytes += t->bytes;
     *out = t;
@@ -248,9 +249,11 @@ vc_status vc_weights_infer(struct vc_config *c, const struct vc_tensors *t, cons
 
 vc_status vc_weights_bind(struct vc_weights *w, vc_err *err) {
     w->layers = VC_NEW_ARRAY(w->arena, struct vc_layer_weights, w->config->num_layers);
-    if (!w->layers) return vc_fail(err, VC_E_NOMEM, "out of memory for %u layers", w->config->num_layers);
+    w->read = VC_NEW_ARRAY(w->arena, uint8_t, VC_MAX(vc_tensors_count(w->tensors), (size_t)1));
+    if (!w->layers || !w->read) return vc_fail(err, VC_E_NOMEM, "out of memory for %u layers", w->config->num_layers);
     VC_TRY(bind_ends(w, err));
     for (uint32_t i = 0; i < w->config->num_layers; i++) VC_TRY(bind_layer(w, i, err));
+    VC_TRY(vc_weights_check_unread(w, err));
     return vc_pack_place(w, err);
 }
 

@@ -45,11 +45,14 @@ struct vc_weights {
     struct pack_plan *plans;           /* arena list */
     uint32_t num_plans;
     uint64_t parameters, tensor_bytes; /* of the tensors in use */
+    uint8_t *read;                     /* [tensors]: 1 where a role has it */
 };
 
 /* GGUF leaves some facts to the tensors: vocabulary size, tied head, biases. Called before binding. */
 vc_status vc_weights_infer(struct vc_config *c, const struct vc_tensors *t, const char *name, vc_err *err);
 vc_status vc_weights_bind(struct vc_weights *w, vc_err *err);
+/* unread.c: VC_E_UNSUPPORTED naming a tensor of the model that no role has read; binding ends with it. */
+vc_status vc_weights_check_unread(const struct vc_weights *w, vc_err *err);
 vc_status vc_weights_pack(struct vc_weights *w, void (*progress)(double, const char *, void *), void *arg, vc_err *err);
 void vc_weights_free(struct vc_weights *w);
 
