@@ -51,6 +51,27 @@ vc_status vc_tokenize(const vc_model *m, const char *text, size_t len, int flags
     return VC_OK;
 }
 
+vc_status vc_tokenize_cut(const vc_model *m, const char *text, size_t len, size_t max, size_t *kept, vc_err *err) {
+    VC_TRY(need_tokenizer(m, err));
+    vc_status s = VC_OK;
+    bool fits = false;
+    if (max == 0) len = 0;
+    while (s == VC_OK && !fits && len) {
+        struct vc_ids list = { .with_offsets = true };
+        s = vc_tok_encode(m->tokenizer, text, len, VC_ENC_PARSE_SPECIAL, &list, err);
+        fits = list.n <= max;
+        if (s == VC_OK && !fits) {
+            size_t end = VC_MIN(list.end[max - 1], list.start[max]);
+            if (end >= len)                    /* at least one character goes */
+                for (end = len - 1; end && ((unsigned char)text[end] & 0xC0) == 0x80;) end--;
+            len = end;
+        }
+        vc_ids_free(&list);
+    }
+    *kept = len;
+    return s;
+}
+
 vc_status vc_detokenize(const vc_model *m, const int32_t *ids, size_t n, int flags, char **text, size_t *len,
                         vc_err *err) {
     *text = NULL;

@@ -29,10 +29,29 @@ static bool are_texts(struct srv_gen *g, const json_t *v, const char *name) {
     return false;
 }
 
-static bool add_side(struct srv_gen *g, const json_t *v, uint32_t from) {
+/* max_tokens_per_query or max_tokens_per_doc, with vLLM's sentences; 0: no limit. */
+static bool read_limit(struct srv_gen *g, enum srv_field_id id, size_t *limit) {
+    const struct srv_value *v = &g->f.v[id];
+    uint32_t len = g->call->model->info.max_model_len;
+    const char *name = srv_field_name(id);
+    *limit = v->given && v->i > 0 ? (size_t)v->i : 0;
+    if (v->given && v->i < 0) return srv_refuse(g->call, NULL, "%s must be a non-negative integer", name);
+    if (*limit < len) return true;
+    return srv_refuse(g->call, NULL, "%s (%lld) must be less than max_model_len (%u).", name, (long long)v->i, len);
+}
+
+/* The texts of a side, each cut to `most` tokens of its own before the tokenizer adds what belongs to it. */
+static bool add_side(struct srv_gen *g, const json_t *v, uint32_t from, size_t most) {
+    vc_err err = VC_ERR_INIT;
     for (size_t i = 0; i < count(v); i++) {
-        const json_t *t = text_at(v, i);
-        if (!srv_gen_prompt(g, from + (uint32_t)i, json_string_value(t), json_string_length(t), true)) return false;
+        const char *text = json_string_value(text_at(v, i));
+        size_t n = json_string_length(text_at(v, i));
+        vc_status s = most ? vc_tokenize_cut(g->call->model->engine, text, n, most, &n, &err) : VC_OK;
+        if (s != VC_OK) {
+            srv_error(g->call, vc_status_http(s), NULL, NULL, "%s", err.text);
+            return false;
+        }
+        if (!srv_gen_prompt(g, from + (uint32_t)i, text, n, true)) return false;
     }
     return true;
 }
@@ -49,7 +68,10 @@ static void submit_sides(struct srv_gen *g, const json_t *a, const char *name_a,
     if (!ok) return;
     g->embed.num_queries = (uint32_t)n;
     g->embed.documents = b;
-    if (srv_gen_parts(g, (uint32_t)(n + m)) && add_side(g, a, 0) && add_side(g, b, (uint32_t)n)) srv_embed_submit(g);
+    size_t query, doc;
+    if (!read_limit(g, SRV_F_MAX_TOKENS_PER_QUERY, &query) || !read_limit(g, SRV_F_MAX_TOKENS_PER_DOC, &doc)) return;
+    if (!srv_gen_parts(g, (uint32_t)(n + m))) return;
+    if (add_side(g, a, 0, query) && add_side(g, b, (uint32_t)n, doc)) srv_embed_submit(g);
 }
 
 void srv_post_score(struct srv_call *c) {

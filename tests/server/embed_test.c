@@ -391,6 +391,54 @@ static void cut_inside(void **state) {
     json_decref(v);
 }
 
+/* vLLM's truncate_text_to_tokens with the same tokenizer.json in tokenizers 0.23: what is left of a text. */
+static const struct { const char *text; int most; const char *left; } cuts[] = {
+    { "Some words that are cut on one side or the other.", 1, "S" },
+    { "Some words that are cut on one side or the other.", 5, "Some wor" },
+    { "Some words that are cut on one side or the other.", 13, "Some words that are cut on one" },
+    { "Some words that are cut on one side or the other.", 19, "Some words that are cut on one side or the other." },
+    { "  two  blanks before, and behind  ", 1, "" },
+    { "  two  blanks before, and behind  ", 3, "  two " },
+    { "  two  blanks before, and behind  ", 8, "  two  blanks" },
+    { "na\xC3\xAFve caf\xC3\xA9 \xE5\x8C\x97\xE4\xBA\xAC is far", 3, "na\xC3\xAFve ca" },
+    { "na\xC3\xAFve caf\xC3\xA9 \xE5\x8C\x97\xE4\xBA\xAC is far", 8, "na\xC3\xAFve caf\xC3\xA9 " },
+    { "smile \xF0\x9F\x98\x80\xF0\x9F\x98\x80 twice", 5, "smile \xF0\x9F\x98\x80" },
+    { "<s> is a word <mask>here", 2, "<s> is" },
+};
+
+static int64_t prompt_tokens(const json_t *v) {
+    return json_integer_value(json_object_get(json_object_get(v, "usage"), "prompt_tokens"));
+}
+
+/* Each side is cut by itself: the answer is that for the texts that are left. */
+static void cut_sides(void **state) {
+    (void)state;
+    static const char other[] = "another text to compare with";
+    for (size_t i = 0; i < sizeof cuts / sizeof cuts[0]; i++)
+        for (int doc = 0; doc < 2; doc++) {
+            char whole[512], left[512];
+            const char *field = doc ? "max_tokens_per_doc" : "max_tokens_per_query";
+            snprintf(whole, sizeof whole, "{\"text_1\":\"%s\",\"text_2\":\"%s\",\"%s\":%d}", doc ? other : cuts[i].text,
+                     doc ? cuts[i].text : other, field, cuts[i].most);
+            snprintf(left, sizeof left, "{\"text_1\":\"%s\",\"text_2\":\"%s\"}", doc ? other : cuts[i].left,
+                     doc ? cuts[i].left : other);
+            json_t *a = ask_ok("/score", whole), *b = ask_ok("/score", left);
+            if (json_number_value(datum(a, 0, "score")) != json_number_value(datum(b, 0, "score"))) fail_msg("%s is not cut as '%s'", whole, cuts[i].left);
+            assert_int_equal(prompt_tokens(a), prompt_tokens(b));
+            json_decref(a);
+            json_decref(b);
+        }
+    json_t *a = ask_ok("/rerank", "{\"query\":\"Some words\",\"documents\":[\"Some words that\",\"b\"],\"max_tokens_per_query\":3,\"max_tokens_per_doc\":5}");
+    json_t *b = ask_ok("/rerank", "{\"query\":\"Some\",\"documents\":[\"Some wor\",\"b\"],\"max_tokens_per_query\":0}");
+    assert_true(json_number_value(json_object_get(json_array_get(json_object_get(a, "results"), 0), "relevance_score"))
+                == json_number_value(json_object_get(json_array_get(json_object_get(b, "results"), 0), "relevance_score")));
+    json_decref(a);
+    json_decref(b);
+    refused("/score", "{\"text_1\":\"a\",\"text_2\":\"b\",\"max_tokens_per_doc\":-1}", 400, "max_tokens_per_doc must be a non-negative integer");
+    refused("/rerank", "{\"query\":\"a\",\"documents\":[\"b\"],\"max_tokens_per_query\":256}", 400, "max_tokens_per_query (256) must be less than max_model_len (256).");
+    refused("/score", "{\"text_1\":\"a\",\"text_2\":\"b\",\"max_tokens_per_doc\":null}", 400, "max_tokens_per_doc");
+}
+
 /* ---- two models ---- */
 
 static void chosen_by_route(void **state) {
@@ -428,7 +476,7 @@ int main(void) {
     const struct CMUnitTest tokens[] = { cmocka_unit_test(truth), cmocka_unit_test(encodings), cmocka_unit_test(bytes_with_metadata), cmocka_unit_test(cut),
                                          cmocka_unit_test(long_prompts), cmocka_unit_test(errors), cmocka_unit_test(every_field), cmocka_unit_test(pooling), cmocka_unit_test(no_text) };
     const struct CMUnitTest texts[] = { cmocka_unit_test(scores), cmocka_unit_test(ranks), cmocka_unit_test(conversations) };
-    const struct CMUnitTest ends[] = { cmocka_unit_test(cut_inside) };
+    const struct CMUnitTest ends[] = { cmocka_unit_test(cut_inside), cmocka_unit_test(cut_sides) };
     const struct CMUnitTest both[] = { cmocka_unit_test(chosen_by_route) }, llama[] = { cmocka_unit_test(no_vectors) };
     int failed = cmocka_run_group_tests(tokens, open_tokens, close_server);
     failed += cmocka_run_group_tests(texts, open_text, close_server);
