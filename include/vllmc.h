@@ -108,6 +108,9 @@ VC_API vc_status vc_tokenize(const vc_model *m, const char *text, size_t len, in
 /* Bytes of the longest beginning of text in *kept that is left when it is cut behind max tokens (special ones parsed, none
  * added), again while it has more: a shorter text may have other tokens. As vLLM's truncate_text_to_tokens. */
 VC_API vc_status vc_tokenize_cut(const vc_model *m, const char *text, size_t len, size_t max, size_t *kept, vc_err *err);
+/* The tokenizer as a JSON object in the form of Hugging Face's tokenizer_config.json; *json is malloc'd, NUL-terminated, and
+ * becomes the caller's (vc_free). */
+VC_API vc_status vc_tokenizer_info(const vc_model *m, char **json, vc_err *err);
 /* *text is malloc'd, NUL-terminated, and becomes the caller's (vc_free). */
 VC_API vc_status vc_detokenize(const vc_model *m, const int32_t *ids, size_t n, int flags, char **text, size_t *len, vc_err *err);
 /* A token as the vocabulary spells it ("Ġthe"); borrowed from the model. VC_E_NOT_FOUND: no such token. */

@@ -72,6 +72,17 @@ vc_status vc_tokenize_cut(const vc_model *m, const char *text, size_t len, size_
     return s;
 }
 
+vc_status vc_tokenizer_info(const vc_model *m, char **json, vc_err *err) {
+    json_t *o;
+    *json = NULL;
+    VC_TRY(need_tokenizer(m, err));
+    VC_TRY(vc_tok_info(m->tokenizer, &o, err));
+    if (m->info.chat_template) json_object_set_new(o, "chat_template", json_string(m->info.chat_template));
+    *json = json_dumps(o, JSON_COMPACT);
+    json_decref(o);
+    return *json ? VC_OK : vc_fail(err, VC_E_NOMEM, "out of memory");
+}
+
 vc_status vc_detokenize(const vc_model *m, const int32_t *ids, size_t n, int flags, char **text, size_t *len,
                         vc_err *err) {
     *text = NULL;

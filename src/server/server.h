@@ -68,6 +68,7 @@ struct vc_server_params {
     /* SIGHUP: the options that may change are read again; what is not touched in *r stays. Its strings are copied. */
     vc_status (*reload)(void *arg, struct vc_server_reload *r, vc_err *err);
     void *reload_arg;
+    int tokenizer_info;                     /* 1: /tokenizer_info answers */
     int any_name;                           /* 1: a request that names no model of these is for the first */
 };
 void vc_server_params_init(struct vc_server_params *p);

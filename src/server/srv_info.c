@@ -37,6 +37,24 @@ void srv_get_load(struct srv_call *c) {
     srv_reply_json(c, 200, &b);
 }
 
+void srv_get_tokenizer_info(struct srv_call *c) {
+    struct vc_buf b = { 0 };
+    vc_err err = VC_ERR_INIT;
+    char *json;
+    if (!c->srv->p.tokenizer_info) {
+        srv_detail(c, 404, "Not Found");
+        return;
+    }
+    vc_status s = vc_tokenizer_info(c->model->engine, &json, &err);
+    if (s != VC_OK) {
+        srv_error(c, vc_status_http(s), NULL, NULL, "%s", err.text);
+        return;
+    }
+    vc_buf_adds(&b, json);
+    vc_free(json);
+    srv_reply_json(c, 200, &b);
+}
+
 /* For tests of what is given back. */
 void srv_get_debug(struct srv_call *c) {
     struct srv *s = c->srv;

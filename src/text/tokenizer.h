@@ -11,6 +11,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <jansson.h>
+
 #include "base/status.h"
 #include "base/str.h"
 
@@ -91,6 +93,9 @@ vc_status vc_tok_piece(const struct vc_tokenizer *t, int32_t id, struct vc_buf *
  * do; a chat template's text still needs VC_ENC_PARSE_SPECIAL. */
 bool vc_tok_parses_special(const struct vc_tokenizer *t);
 const char *vc_tok_chat_template(const struct vc_tokenizer *t);       /* NULL: none */
+/* An object like tokenizer_config.json: that of the file where it has one, without places of files, special tokens as texts;
+ * what it lacks from the vocabulary. A new reference. */
+vc_status vc_tok_info(const struct vc_tokenizer *t, json_t **out, vc_err *err);
 /* "bpe", "byte-level bpe", "sentencepiece bpe", "unigram", "wordpiece", "word level", "rwkv", "plamo2" */
 const char *vc_tok_kind(const struct vc_tokenizer *t);
 

@@ -2,6 +2,7 @@
  * options_test.c: options of the server that change its answers. Expected forms are vLLM's; the answers to preflight
  * requests are Starlette's (middleware/cors.py). The model is the small one of goldens/models with a vocabulary of
  * words. */
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "server/client.h"
@@ -240,6 +241,49 @@ static void refused(const char *says, const char *const *argv) {
 }
 #define REFUSED(says, ...) refused(says, (const char *const[]){ "serve", "m", __VA_ARGS__, NULL })
 
+/* /tokenizer_info is the file's object: AddedTokens as their texts, no places of files; what it lacks from the vocabulary. */
+static void test_tokenizer_info(void **state) {
+    (void)state;
+    char path[512], folder[400];
+    snprintf(folder, sizeof folder, "%s/tokenizer-info", VC_TEST_TMP);
+    mkdir(folder, 0777);
+    snprintf(path, sizeof path, "%s/tokenizer_config.json", folder);
+    write_text(path, "{\"tokenizer_class\":\"WordsTokenizer\",\"vocab_file\":\"/a/b\",\"merges_file\":null,"
+                     "\"bos_token\":{\"__type\":\"AddedToken\",\"content\":\"x\",\"lstrip\":false},"
+                     "\"model_max_length\":512,\"added_tokens_decoder\":{\"3\":{\"content\":\"x\",\"special\":true}},"
+                     "\"extra\":[1,{\"content\":\"y\"}]}");
+    snprintf(path, sizeof path, "%s/tokenizer.json", folder);
+    write_text(path, "{\"version\":\"1.0\",\"added_tokens\":[{\"id\":7,\"content\":\"<s>\",\"special\":true,"
+                     "\"single_word\":false,\"lstrip\":false,\"rstrip\":false,\"normalized\":false}],"
+                     "\"pre_tokenizer\":{\"type\":\"WhitespaceSplit\"},\"model\":{\"type\":\"WordLevel\","
+                     "\"unk_token\":\"u\",\"vocab\":{\"u\":0,\"x\":3,\"y\":4}}}");
+    SERVER_START(&g_server, vc_golden("models/llama"), "--tokenizer", path, "--enable-tokenizer-info-endpoint",
+                 "--kv-cache-memory-bytes", "4M", "--threads", "1", "--chat-template", "{{ 1 }}");
+    struct answer a = get(&g_server, "/tokenizer_info");
+    assert_int_equal(a.status, 200);
+    assert_string_equal(a.body, "{\"tokenizer_class\":\"WordsTokenizer\",\"bos_token\":\"x\",\"model_max_length\":512,"
+                                "\"added_tokens_decoder\":{\"3\":\"x\"},\"extra\":[1,\"y\"],\"add_bos_token\":false,"
+                                "\"chat_template\":\"{{ 1 }}\"}");
+    answer_free(&a);
+    assert_int_equal(server_stop(&g_server), 0);
+    SERVER_START(&g_server, vc_golden("models/llama"), "--tokenizer", tokenizer(), "--kv-cache-memory-bytes", "4M");
+    a = get(&g_server, "/tokenizer_info");
+    assert_int_equal(a.status, 404);
+    answer_free(&a);
+    assert_int_equal(server_stop(&g_server), 0);
+    SERVER_START(&g_server, vc_golden("gguf-quants/models/tiny-Q4_0.gguf"), "--enable-tokenizer-info-endpoint",
+                 "--kv-cache-memory-bytes", "4M", "--threads", "1");
+    a = get(&g_server, "/tokenizer_info");
+    assert_int_equal(a.status, 200);
+    json_t *v = answer_json(&a), *special = json_object_get(v, "added_tokens_decoder");
+    assert_string_equal(json_string_value(json_object_get(v, "tokenizer_class")), "PreTrainedTokenizerFast");
+    assert_string_equal(json_string_value(json_object_get(v, "eos_token")), "<|im_end|>");
+    assert_string_equal(json_string_value(json_object_get(special, "1")), "<|im_start|>");
+    json_decref(v);
+    answer_free(&a);
+    assert_int_equal(server_stop(&g_server), 0);
+}
+
 static void test_refused(void **state) {
     (void)state;
     REFUSED("--fingerprint-mode custom needs --fingerprint-value", "--fingerprint-mode", "custom");
@@ -277,6 +321,7 @@ static void test_refused(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = { cmocka_unit_test(test_server), cmocka_unit_test(test_others),
-                                        cmocka_unit_test(test_two_models), cmocka_unit_test(test_refused) };
+                                        cmocka_unit_test(test_two_models), cmocka_unit_test(test_tokenizer_info),
+                                        cmocka_unit_test(test_refused) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

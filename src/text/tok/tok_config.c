@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * tok_config.c: the files beside a tokenizer: chat_template.jinja, tokenizer_config.json, special_tokens_map.json. */
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "io/json.h"
@@ -62,6 +63,10 @@ static vc_status read_template(struct vc_tokenizer *t, const char *path, vc_err 
 }
 
 vc_status vc_tok_load_beside(struct vc_tokenizer *t, const char *path, bool *add_bos, bool *add_eos, vc_err *err) {
+    char *config = beside(path, "tokenizer_config.json");
+    if (config) t->config = vc_arena_strndup(&t->arena, config, strlen(config));
+    free(config);
+    if (!t->config) return vc_tok_nomem(t, err);
     VC_TRY(read_template(t, path, err));
     VC_TRY(read_config(t, path, "tokenizer_config.json", add_bos, add_eos, err));
     VC_TRY(read_config(t, path, "special_tokens_map.json", add_bos, add_eos, err));

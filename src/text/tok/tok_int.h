@@ -130,6 +130,7 @@ struct vc_tok_scratch;
 struct vc_tokenizer {
     struct vc_arena arena;
     char *name;                      /* file, for error text */
+    char *config;                    /* tokenizer_config.json beside it, in the arena; NULL: a GGUF file */
     const char *kind;
     enum vc_tok_model model;
     struct vc_tok_bpe bpe;           /* unk and byte_id are those of every model */
