@@ -420,7 +420,10 @@ static vc_status start_daemon(struct srv *s, unsigned flags, uint32_t max_connec
 }
 
 vc_status srv_http_start(struct srv *s, uint32_t max_connections, vc_err *err) {
-    unsigned flags = MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ITC | MHD_USE_ERROR_LOG;
+    /* With epoll, libmicrohttpd 0.9.75 goes round and round while a handshake of TLS is under way: it forgets that the socket had
+     * nothing more to read. A few clients that stop there would take a processor, and so poll it is. */
+    unsigned loop = s->tls ? MHD_USE_POLL_INTERNAL_THREAD : MHD_USE_EPOLL_INTERNAL_THREAD;
+    unsigned flags = loop | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ITC | MHD_USE_ERROR_LOG;
     struct vc_buf key = { 0 }, cert = { 0 };
     struct MHD_OptionItem tls[] = { { MHD_OPTION_END, 0, NULL }, { MHD_OPTION_END, 0, NULL }, { MHD_OPTION_END, 0, NULL } };
     if (!s->tls) return start_daemon(s, flags, max_connections, tls, err);

@@ -2,14 +2,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Hostile load on `vllmc serve`, beside it requests whose answers must keep their bits.
 
-    fault_load.py VLLMC MODEL [--seconds 8 | --minutes 30] [--connections N] [--no-rss]
+    fault_load.py VLLMC MODEL [--seconds 8 | --minutes 30] [--connections N] [--tls] [--no-rss]
 
 Idle, half-sent and dripping connections (10,000 where the limit of open files allows), slow readers, clients that leave and
 clients that are killed, malformed HTTP, JSON and UTF-8, bodies of a gigabyte, a KV cache that is too small for what is asked
 of it, a log that goes to a full disk, SIGTERM under load. Meanwhile the same requests are sent again and again and their
 tokens and log-probabilities compared with those of a quiet server. In the end nothing may be held: no call, no answer, every
 block free; memory may not have grown; the program ends with 0. Exit 1 with one line per fault."""
-import argparse, http.client, json, os, random, resource, selectors, signal, socket, statistics, struct, subprocess, sys, threading, time
+import argparse, http.client, json, os, random, resource, selectors, shutil, signal, socket, ssl, statistics, struct, subprocess, sys, tempfile, threading, time
 
 faults, lock = [], threading.Lock()
 
@@ -23,6 +23,22 @@ def fault(text):
 
 # ---- the server ----
 
+def client_context():
+    """Of a client that asks for no certificate."""
+    context = ssl.create_default_context()
+    context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+    return context
+
+
+def certificate(folder):
+    """Options for a server with a certificate of its own."""
+    pem, key = os.path.join(folder, "pem"), os.path.join(folder, "key")
+    subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "2", "-subj", "/CN=localhost", "-keyout", key, "-out", pem],
+                   check=True, capture_output=True)
+    return ["--ssl-certfile", pem, "--ssl-keyfile", key]
+
+
+
 class Server:
     def __init__(self, program, model, *options, log=None, env=None, headers=None):
         """log: a file; without one it is a full disk. headers: of every `ask`."""
@@ -35,6 +51,7 @@ class Server:
         if "http" not in line:
             sys.exit(f"the server did not start: {command}: {self.p.wait()}")
         self.port = int(line.strip().rsplit(":", 1)[1])
+        self.tls = client_context() if "https" in line else None
 
     def rss(self):
         """Resident MiB."""
@@ -42,7 +59,7 @@ class Server:
             return int(f.read().split()[1]) * resource.getpagesize() / 2**20
 
     def ask(self, method, path, body=None, timeout=120):
-        c = http.client.HTTPConnection("127.0.0.1", self.port, timeout=timeout)
+        c = http.client.HTTPSConnection("127.0.0.1", self.port, timeout=timeout, context=self.tls) if self.tls else http.client.HTTPConnection("127.0.0.1", self.port, timeout=timeout)
         try:
             c.request(method, path, body if body is None or isinstance(body, bytes) else json.dumps(body), self.headers)
             r = c.getresponse()
@@ -59,7 +76,7 @@ class Server:
         if small:
             s.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 2048)
         s.connect(("127.0.0.1", self.port))
-        return s
+        return self.tls.wrap_socket(s) if self.tls else s
 
 
 def post_bytes(path, body, close=True):
@@ -147,6 +164,12 @@ class Load:
     # Thousands that say nothing, half of something, or a byte now and then.
     def crowd(self, rng):
         starts = [b"", b"G", b"GET /health HTTP/1.1\r\nHost:", b"POST /v1/completions HTTP/1.1\r\nHost: a\r\nContent-Length: 500\r\n\r\n{\"pro", b"\x16\x03\x01\x02"]
+        if self.server.tls:
+            greeting = ssl.MemoryBIO()
+            try:
+                self.server.tls.wrap_bio(ssl.MemoryBIO(), greeting).do_handshake()
+            except ssl.SSLWantReadError:
+                starts += [hello := greeting.read(), hello[:len(hello) // 2]]
         sel, n = selectors.EpollSelector(), 0
         try:
             while not self.stop.is_set():
@@ -215,7 +238,7 @@ class Load:
         self.did("clients that left")
 
     def killed(self, rng):
-        p = subprocess.Popen([sys.executable, "-S", os.path.abspath(__file__), "--victim", str(self.server.port)])
+        p = subprocess.Popen([sys.executable, "-S", os.path.abspath(__file__), "--victim", str(self.server.port), *(["--tls"] if self.server.tls else [])])
         time.sleep(0.2 + rng.random() * 0.3)
         p.kill()
         p.wait()
@@ -249,7 +272,8 @@ class Load:
         s = self.server.open()
         try:
             s.sendall(data)
-            s.shutdown(socket.SHUT_WR)
+            if not self.server.tls:                     # there it would end the reading, too
+                s.shutdown(socket.SHUT_WR)
             got = s.recv(65536)
             if got and not got.startswith(b"HTTP/1."):
                 fault(f"an answer that is no HTTP: {got[:60]} to {data[:60]}")
@@ -297,12 +321,13 @@ class Load:
                 self.run(fn.__get__(self), i)
 
 
-def victim(port):
+def victim(port, context):
     """Sends requests on many connections until it is killed."""
     kept = []
     body = json.dumps({"prompt": [7, 8, 9], "max_tokens": 400, "ignore_eos": True, "stream": True, "n": 4}).encode()
     while True:
         s = socket.create_connection(("127.0.0.1", port))
+        s = context.wrap_socket(s) if context else s
         s.sendall(post_bytes("/v1/completions", body, close=False))
         kept = kept[-20:] + [s]
         time.sleep(0.02)
@@ -371,13 +396,17 @@ def main():
     a.add_argument("--minutes", type=float)
     a.add_argument("--connections", type=int, default=10000)
     a.add_argument("--no-rss", action="store_true", help="memory may grow (sanitizers keep what was freed); less than two minutes are never judged")
+    a.add_argument("--tls", action="store_true", help="HTTPS, with a certificate made by openssl")
     a.add_argument("--only", help="names of loads, with commas: crowd,leaver,…")
     a.add_argument("--victim", type=int)
     o = a.parse_args()
     if o.victim:
-        victim(o.victim)
+        victim(o.victim, client_context() if o.tls else None)
     if not o.model or not os.path.exists(o.model):
         print(f"left out: {o.model} is not there")
+        return 0
+    if o.tls and not shutil.which("openssl"):
+        print("left out: hostile load over TLS (no openssl)")
         return 0
     seconds = o.minutes * 60 if o.minutes else o.seconds
     files = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
@@ -385,7 +414,9 @@ def main():
     most = max(100, min(o.connections, files - 1000))
     if most < o.connections:
         print(f"{most} connections: the limit of open files is {files}")
-    server = Server(o.program, o.model, "--threads", "1", "--max-num-seqs", "16", "--kv-cache-memory-bytes", "600k", "--max-body-bytes", "1M", "--max-num-queued-reqs", "200",
+    folder = tempfile.TemporaryDirectory()
+    https = certificate(folder.name) if o.tls else []
+    server = Server(o.program, o.model, *https, "--threads", "1", "--max-num-seqs", "16", "--kv-cache-memory-bytes", "600k", "--max-body-bytes", "1M", "--max-num-queued-reqs", "200",
                     "--request-timeout", "5", "--idle-timeout", "10", "--shutdown-timeout", "30")
     known = [(r, answer(server, r)) for r in references(random.Random(1))]
     for r, want in known:
@@ -407,7 +438,7 @@ def main():
     print(f"memory: {server.rss():.1f} MiB when all is given back")
     print("load:", ", ".join(f"{n} {what}" for what, n in sorted(load.count.items())))
     print(f"connections: {load.peak} at once")
-    if seconds >= 60 and not o.only and load.peak < 0.9 * most:
+    if seconds >= 60 and not o.only and not o.tls and load.peak < 0.9 * most:
         fault(f"of {most} connections {load.peak} were held at once")
     m = after["models"][0]
     print(f"held: {after['connections']} connection, {m['free_blocks']} of {m['blocks']} blocks free; {m['preemptions'] - before['models'][0]['preemptions']} preemptions")

@@ -234,6 +234,42 @@ def tls_edge():
     server.stop()
 
 
+def processor_seconds(server):
+    with open(f"/proc/{server.process.pid}/stat", encoding="ascii") as f:
+        fields = f.read().rsplit(")", 1)[1].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def tls_quiet():
+    """Clients that stop anywhere in a handshake, a record or a request take no processor time."""
+    server = Server("--ssl-certfile", "one.pem", "--ssl-keyfile", "one.key")
+    greeting, context, kept = ssl.MemoryBIO(), ssl.create_default_context(cafile="ca.pem"), []
+    try:
+        context.wrap_bio(ssl.MemoryBIO(), greeting, server_hostname="localhost").do_handshake()
+    except ssl.SSLWantReadError:
+        hello = greeting.read()
+    for part in (b"", hello[:3], hello[:100], hello):
+        for _ in range(50):
+            kept.append(socket.create_connection(("127.0.0.1", server.port), timeout=30))
+            kept[-1].sendall(part)
+    for part in (b"", b"GET /version HTTP/1.1\r\nHost:", b"POST /v1/completions HTTP/1.1\r\nHost: a\r\nContent-Length: 100\r\n\r\n{"):
+        for raw in (b"", b"\x17\x03\x03\x01\x00half a record"):
+            for _ in range(8):
+                sock = tls_connect(server)
+                sock.sendall(part)
+                kept.append(socket.socket(fileno=sock.detach()))
+                kept[-1].sendall(raw)
+    completion(server.https("ca.pem"))                  # all of it was seen
+    time.sleep(0.5)
+    before = processor_seconds(server)
+    time.sleep(2)
+    took = processor_seconds(server) - before
+    assert took < 0.2, f"{took} s of processor time for {len(kept)} quiet connections"
+    for sock in kept:
+        sock.close()
+    server.stop()
+
+
 def tls_reload():
     """New files, SIGHUP: what runs goes on with the old certificate, who comes later sees the new one."""
     shutil.copy("one.pem", "now.pem")
@@ -391,7 +427,7 @@ def main():
             authority(ca)
         for name, ca, usage in (("one", "ca", "serverAuth"), ("two", "ca", "serverAuth"), ("client", "ca", "clientAuth"), ("stranger", "other", "clientAuth")):
             certificate(name, ca, usage)
-        for test in (tls, tls_late, tls_edge, tls_reload, tls_refresh, clients_certificates, bad_tls, unix_socket, systemd_socket):
+        for test in (tls, tls_late, tls_edge, tls_quiet, tls_reload, tls_refresh, clients_certificates, bad_tls, unix_socket, systemd_socket):
             test()
             print("ok", test.__name__, flush=True)
         if shutil.which("systemd-socket-activate"):
