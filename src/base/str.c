@@ -110,6 +110,12 @@ size_t vc_utf8_partial(const char *s, size_t n) {
     return 0;
 }
 
+int vc_digit(char c, int base) {
+    char low = (char)(c | 0x20);
+    int v = c >= '0' && c <= '9' ? c - '0' : low >= 'a' && low <= 'z' ? low - 'a' + 10 : base;
+    return v < base ? v : -1;
+}
+
 const char *vc_printable(char *dst, size_t cap, const char *s, size_t n) {
     size_t o = 0;
     for (size_t i = 0; i < n; i++) {

@@ -34,6 +34,9 @@ size_t vc_utf8_decode(const char *s, size_t n, uint32_t *cp);
 /* Bytes at the end of s that begin a sequence which is not complete yet (0…3). */
 size_t vc_utf8_partial(const char *s, size_t n);
 
+/* The value of a digit in a base up to 36, letters of either case; -1: c is none. */
+int vc_digit(char c, int base);
+
 /* Text for error messages: printable ASCII as it is, other bytes as \xNN, at most cap-1 bytes, "…" when cut. Returns dst. */
 const char *vc_printable(char *dst, size_t cap, const char *s, size_t n);
 

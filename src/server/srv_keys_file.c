@@ -52,13 +52,6 @@ static vc_status add(struct list *l, const struct srv_key *key, const char *wher
     return VC_OK;
 }
 
-static int hex(char c) {
-    return c >= '0' && c <= '9'   ? c - '0'
-           : c >= 'a' && c <= 'f' ? c - 'a' + 10
-           : c >= 'A' && c <= 'F' ? c - 'A' + 10
-                                  : -1;
-}
-
 /* The digest of a key, or the one that is given in its place. */
 static bool digest_of(const char *text, unsigned char digest[SRV_DIGEST]) {
     static const char mark[] = "sha256:";
@@ -69,7 +62,7 @@ static bool digest_of(const char *text, unsigned char digest[SRV_DIGEST]) {
     text += sizeof mark - 1;
     if (strlen(text) != 2 * SRV_DIGEST) return false;
     for (size_t i = 0; i < SRV_DIGEST; i++) {
-        int high = hex(text[2 * i]), low = hex(text[2 * i + 1]);
+        int high = vc_digit(text[2 * i], 16), low = vc_digit(text[2 * i + 1], 16);
         if (high < 0 || low < 0) return false;
         digest[i] = (unsigned char)(high << 4 | low);
     }

@@ -68,6 +68,11 @@ static void buffers(void **state) {
     assert_string_equal(empty, "");
     free(empty);
     char shown[16];
+    static const struct { char c; int base, value; } digits[] = {
+        { '0', 10, 0 }, { '9', 10, 9 },  { '9', 8, -1 },  { 'a', 10, -1 }, { 'a', 16, 10 },     { 'F', 16, 15 },
+        { 'g', 16, -1 }, { 'Z', 36, 35 }, { '@', 36, -1 }, { '[', 36, -1 }, { '\x10', 16, -1 }, { '\xC1', 36, -1 },
+    };
+    for (size_t i = 0; i < VC_ARRAY_LEN(digits); i++) assert_int_equal(vc_digit(digits[i].c, digits[i].base), digits[i].value);
     assert_string_equal(vc_printable(shown, sizeof shown, "a\nb", 3), "a\\x0ab");
     assert_string_equal(vc_printable(shown, sizeof shown, "0123456789012345678", 19), "012345678901…");
 }

@@ -107,11 +107,9 @@ static bool hex(struct ebnf *x, unsigned digits, uint32_t *c) {
     size_t from = x->at;
     *c = 0;
     for (unsigned i = 0; i < digits; i++, x->at++) {
-        char h = peek(x);
-        uint32_t v = h >= '0' && h <= '9' ? (uint32_t)(h - '0') : h >= 'a' && h <= 'f' ? (uint32_t)(h - 'a' + 10)
-                     : h >= 'A' && h <= 'F' ? (uint32_t)(h - 'A' + 10) : 99;
-        if (v == 99) return bad(x, from, VC_E_INVALID, "expected hexadecimal digits");
-        *c = *c * 16 + v;
+        int v = vc_digit(peek(x), 16);
+        if (v < 0) return bad(x, from, VC_E_INVALID, "expected hexadecimal digits");
+        *c = *c * 16 + (uint32_t)v;
     }
     if (*c > 0x10FFFF || (*c >= 0xD800 && *c < 0xE000))
         return bad(x, from, VC_E_INVALID, "no character has this number");

@@ -58,11 +58,9 @@ static bool hex(struct rx *x, unsigned digits, uint32_t *c) {
     size_t from = x->at;
     *c = 0;
     for (unsigned i = 0; i < digits; i++, x->at++) {
-        char h = rx_peek(x);
-        uint32_t v = h >= '0' && h <= '9' ? (uint32_t)(h - '0') : h >= 'a' && h <= 'f' ? (uint32_t)(h - 'a' + 10)
-                     : h >= 'A' && h <= 'F' ? (uint32_t)(h - 'A' + 10) : 99;
-        if (!rx_more(x) || v == 99) return vc_rx_bad(x, from, VC_E_INVALID, "expected hexadecimal digits");
-        *c = *c * 16 + v;
+        int v = vc_digit(rx_peek(x), 16);
+        if (!rx_more(x) || v < 0) return vc_rx_bad(x, from, VC_E_INVALID, "expected hexadecimal digits");
+        *c = *c * 16 + (uint32_t)v;
     }
     return true;
 }

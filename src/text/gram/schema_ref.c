@@ -5,21 +5,12 @@
 
 #include "text/gram/schema_doc.h"
 
-static int hex(char c) {
-    return c >= '0' && c <= '9'   ? c - '0'
-           : c >= 'a' && c <= 'f' ? c - 'a' + 10
-           : c >= 'A' && c <= 'F' ? c - 'A' + 10
-                                  : -1;
-}
-
 static void percent_decode(struct vc_buf *b, vc_str s) {
     for (size_t i = 0; i < s.n; i++) {
-        if (s.p[i] == '%' && i + 2 < s.n && hex(s.p[i + 1]) >= 0 && hex(s.p[i + 2]) >= 0) {
-            vc_buf_addc(b, (char)(hex(s.p[i + 1]) * 16 + hex(s.p[i + 2])));
-            i += 2;
-        } else {
-            vc_buf_addc(b, s.p[i]);
-        }
+        bool escape = s.p[i] == '%' && i + 2 < s.n;
+        int high = escape ? vc_digit(s.p[i + 1], 16) : -1, low = escape ? vc_digit(s.p[i + 2], 16) : -1;
+        if (high >= 0 && low >= 0) i += 2;
+        vc_buf_addc(b, high >= 0 && low >= 0 ? (char)(high * 16 + low) : s.p[i]);
     }
 }
 

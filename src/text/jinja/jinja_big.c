@@ -226,8 +226,8 @@ bool vc_j_parse_int(vc_jx *x, const char *s, size_t n, unsigned base, vc_jv *out
             digit = false;
             continue;
         }
-        int d = c >= '0' && c <= '9' ? c - '0' : (c | 0x20) >= 'a' && (c | 0x20) <= 'z' ? (c | 0x20) - 'a' + 10 : 99;
-        if (d >= (int)base) return false;
+        int d = vc_digit(c, (int)base);
+        if (d < 0) return false;
         r = vc_j_int_arith(x, VC_J_ADD, vc_j_int_arith(x, VC_J_MUL, r, b), vc_j_int(d));
         digit = true;
     }

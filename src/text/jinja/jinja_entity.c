@@ -47,10 +47,9 @@ static size_t number(vc_jx *x, struct vc_jbuf *b, const char *s, size_t n) {
     size_t from = hex ? 2 : 1, i = from;
     uint32_t v = 0;
     for (; i < n; i++) {
-        char c = s[i], low = (char)(c | 0x20);
-        int d = c >= '0' && c <= '9' ? c - '0' : hex && low >= 'a' && low <= 'f' ? low - 'a' + 10 : -1;
+        int base = hex ? 16 : 10, d = vc_digit(s[i], base);
         if (d < 0) break;
-        if (v <= 0x110000) v = v * (hex ? 16 : 10) + (uint32_t)d;
+        if (v <= 0x110000) v = v * (uint32_t)base + (uint32_t)d;
     }
     if (i == from) return 0;
     put_number(x, b, v);

@@ -7,12 +7,6 @@
 #include "base/str.h"
 #include "text/jinja/jinja_run.h"
 
-static int hex_value(char c) {
-    if (c >= '0' && c <= '9') return c - '0';
-    c = (char)(c | 0x20);
-    return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
-
 static void put_checked(vc_jx *x, struct vc_jbuf *b, uint32_t cp) {
     if (cp > 0x10FFFF || (cp >= 0xD800 && cp < 0xE000))
         vc_j_raise(x, "a string literal holds U+%04X, which is not a character", cp);
@@ -22,7 +16,7 @@ static void put_checked(vc_jx *x, struct vc_jbuf *b, uint32_t cp) {
 static size_t hex_escape(vc_jx *x, struct vc_jbuf *b, const char *s, size_t n, size_t want) {
     uint32_t cp = 0;
     for (size_t i = 0; i < want; i++) {
-        int h = i < n ? hex_value(s[i]) : -1;
+        int h = i < n ? vc_digit(s[i], 16) : -1;
         if (h < 0) vc_j_raise(x, "a hexadecimal escape in a string literal needs %zu digits", want);
         cp = cp << 4 | (uint32_t)h;
     }

@@ -127,11 +127,7 @@ static void string_text(struct vc_parser *p, vc_str s) {
     }
     vc_buf_add(&p->val, s.p, s.n);
     if (!b->stream && (p->whole || b->types != 1u << VC_TY_STR || p->val.n <= VC_PP_LOOK_VALUE)) return;
-    if (!b->stream) {
-        vc_pp_args_key(p, !b->any, p->key.p, p->key.n);
-        vc_pp_args(p, "\"", 1);
-        b->any = b->stream = true;
-    }
+    vc_pp_args_string(p, &b->any, &b->stream);
     vc_pp_args_text(p, p->val.p, p->val.n);
     p->val.n = 0;
 }

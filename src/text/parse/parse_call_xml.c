@@ -90,13 +90,9 @@ static void key(struct vc_parser *p) {
 /* What is certain of a long string. One newline at its end may be markup. */
 static void send_some(struct vc_parser *p) {
     struct vc_call_xml *b = &p->u.xml;
-    if (!b->stream) {
-        if (p->whole || b->literal || b->types != 1u << VC_TY_STR || p->val.n <= VC_PP_LOOK_VALUE) return;
-        b->stream = true;
-        vc_pp_args_key(p, !b->any, p->key.p, p->key.n);
-        b->any = true;
-        vc_pp_args(p, "\"", 1);
-    }
+    bool may = !p->whole && !b->literal && b->types == 1u << VC_TY_STR && p->val.n > VC_PP_LOOK_VALUE;
+    if (!b->stream && !may) return;
+    vc_pp_args_string(p, &b->any, &b->stream);
     size_t n = p->val.n;
     if (!n) return;
     bool hold = (p->tool->flags & VC_TD_NL) && p->val.p[n - 1] == '\n';

@@ -214,6 +214,8 @@ bool vc_pp_begin(struct vc_parser *p, const char *name, size_t n, const char *id
 void vc_pp_args(struct vc_parser *p, const char *s, size_t n);
 void vc_pp_end(struct vc_parser *p, bool complete);
 void vc_pp_args_text(struct vc_parser *p, const char *s, size_t n);     /* as the inside of a JSON string */
+/* Begins a string value of p->key, unless one is begun (*stream). *any: there was a key before. */
+void vc_pp_args_string(struct vc_parser *p, bool *any, bool *stream);
 void vc_pp_args_key(struct vc_parser *p, bool first, const char *s, size_t n);  /* {"key":  or , "key":  */
 /* Takes one byte: *text is text without markers (may be given without the byte being taken), *hit as in vc_tag_next. */
 bool vc_pp_tag_byte(struct vc_parser *p, const struct vc_tags *t, const char *c, vc_str *text, int *hit);

@@ -152,10 +152,7 @@ bool vc_jscan_byte(struct vc_jscan *j, char c) {
 
 static uint32_t hex4(const char *s) {
     uint32_t v = 0;
-    for (int i = 0; i < 4; i++) {
-        char c = s[i];
-        v = v << 4 | (uint32_t)(is_digit(c) ? c - '0' : (c | 32) - 'a' + 10);
-    }
+    for (int i = 0; i < 4; i++) v = v << 4 | (uint32_t)vc_digit(s[i], 16);
     return v;
 }
 

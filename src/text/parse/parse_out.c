@@ -231,6 +231,13 @@ void vc_pp_args_key(struct vc_parser *p, bool first, const char *s, size_t n) {
     vc_pp_args(p, "\": ", 3);
 }
 
+void vc_pp_args_string(struct vc_parser *p, bool *any, bool *stream) {
+    if (*stream) return;
+    vc_pp_args_key(p, !*any, p->key.p, p->key.n);
+    vc_pp_args(p, "\"", 1);
+    *any = *stream = true;
+}
+
 bool vc_pp_tag_byte(struct vc_parser *p, const struct vc_tags *t, const char *c, vc_str *text, int *hit) {
     return vc_tag_next(&p->tg, t, c, 1, text, hit) == 1;
 }

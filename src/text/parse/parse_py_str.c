@@ -59,11 +59,7 @@ static void put(struct vc_parser *p, const char *s, size_t n) {
     }
     vc_buf_add(&p->val, s, n);
     if (p->whole || (!b->stream && p->val.n <= VC_PP_LOOK_VALUE)) return;
-    if (!b->stream) {
-        vc_pp_args_key(p, !b->any, p->key.p, p->key.n);
-        vc_pp_args(p, "\"", 1);
-        b->any = b->stream = true;
-    }
+    vc_pp_args_string(p, &b->any, &b->stream);
     vc_pp_args_text(p, p->val.p, p->val.n);
     p->val.n = 0;
 }
@@ -83,12 +79,6 @@ static void put_cp(struct vc_parser *p, uint32_t cp) {
     vc_buf_utf8(&u, cp);
     put(p, u.p, u.n);
     vc_buf_free(&u);
-}
-
-static int digit(char c) {
-    if (c >= '0' && c <= '9') return c - '0';
-    c = (char)(c | 32);
-    return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
 static enum vc_py escape(struct vc_parser *p, char c) {
@@ -118,7 +108,7 @@ static enum vc_py inside(struct vc_parser *p, char c);
 static enum vc_py digits(struct vc_parser *p, char c) {
     struct vc_call_py *b = &p->u.py;
     bool octal = b->q_st == Q_OCTAL;
-    int d = digit(c);
+    int d = vc_digit(c, 16);
     if (octal && (d < 0 || d > 7)) {
         put_cp(p, b->cp);
         set(b, Q_IN, 0);

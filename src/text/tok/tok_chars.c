@@ -7,13 +7,12 @@
 
 #include "base/str.h"
 
-struct range { uint32_t first, last; };
 struct later { char cat[3]; uint32_t first, last; };
 static const struct later later[] = {
 #define LATER(c, a, b) { #c, a, b },
 #include "text/tok/tok_unicode.def"
 };
-static const struct range punct[] = {
+static const struct vc_chr_range punct[] = {
 #define PUNCT(a, b) { a, b },
 #include "text/tok/tok_unicode.def"
 };
@@ -55,7 +54,7 @@ bool vc_chr_numeric(uint32_t cp) {
     return c == UTF8PROC_CATEGORY_ND || c == UTF8PROC_CATEGORY_NL || c == UTF8PROC_CATEGORY_NO;
 }
 
-static bool in_ranges(uint32_t cp, const struct range *r, size_t n) {
+bool vc_chr_in(uint32_t cp, const struct vc_chr_range *r, size_t n) {
     size_t a = 0, b = n;
     while (a < b) {
         size_t m = (a + b) / 2;
@@ -67,23 +66,23 @@ static bool in_ranges(uint32_t cp, const struct range *r, size_t n) {
 
 bool vc_chr_punct(uint32_t cp) {
     if (cp < 0x80) return (cp >= 33 && cp <= 47) || (cp >= 58 && cp <= 64) || (cp >= 91 && cp <= 96) || (cp >= 123 && cp <= 126);
-    return in_ranges(cp, punct, VC_ARRAY_LEN(punct));
+    return vc_chr_in(cp, punct, VC_ARRAY_LEN(punct));
 }
 
 bool vc_chr_accent(uint32_t cp) {
-    static const struct range r[] = {
+    static const struct vc_chr_range r[] = {
 #define MARK(a, b) { a, b },
 #include "text/tok/tok_unicode.def"
     };
-    return cp >= 0x300 && in_ranges(cp, r, VC_ARRAY_LEN(r));
+    return cp >= 0x300 && vc_chr_in(cp, r, VC_ARRAY_LEN(r));
 }
 
 bool vc_chr_undivided(uint32_t cp) {
-    static const struct range r[] = {
+    static const struct vc_chr_range r[] = {
 #define UNDIVIDED(a, b) { a, b },
 #include "text/tok/tok_unicode.def"
     };
-    return cp >= 0x32FF && in_ranges(cp, r, VC_ARRAY_LEN(r));
+    return cp >= 0x32FF && vc_chr_in(cp, r, VC_ARRAY_LEN(r));
 }
 
 bool vc_chr_mark(uint32_t cp) {

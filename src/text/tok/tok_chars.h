@@ -20,6 +20,9 @@ bool vc_chr_han(uint32_t cp);          /* what BertNormalizer puts spaces around
 bool vc_chr_wpm(uint32_t cp);          /* what is a word of its own in llama.cpp's WordPiece: P*, ASCII signs, Han */
 bool vc_chr_ascii_space(uint32_t cp);  /* C's isspace */
 uint32_t vc_chr_lower(uint32_t cp);    /* simple lower case */
+/* Is cp in one of n ranges, which are in order? */
+struct vc_chr_range { uint32_t first, last; };
+bool vc_chr_in(uint32_t cp, const struct vc_chr_range *r, size_t n);
 struct vc_buf;
 /* Appends, as items of a PCRE2 class, what Unicode 15 and 16 added to a general category ("L", "Nd"; "": to all). */
 void vc_chr_later(struct vc_buf *out, const char *category);

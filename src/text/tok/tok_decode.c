@@ -60,16 +60,10 @@ static void texts_free(struct texts *x) {
     free(x->end);
 }
 
-static int byte_token(vc_str w) {
+int vc_tok_byte_piece(vc_str w) {
     if (w.n != 6 || memcmp(w.p, "<0x", 3) || w.p[5] != '>') return -1;
-    int v = 0;
-    for (int i = 3; i < 5; i++) {
-        char c = w.p[i];
-        int d = c >= '0' && c <= '9' ? c - '0' : (c | 32) >= 'a' && (c | 32) <= 'f' ? (c | 32) - 'a' + 10 : -1;
-        if (d < 0) return -1;
-        v = v * 16 + d;
-    }
-    return v;
+    int high = vc_digit(w.p[3], 16), low = vc_digit(w.p[4], 16);
+    return high < 0 || low < 0 ? -1 : high * 16 + low;
 }
 
 /* The bytes of a text in the ByteLevel alphabet; a text with other characters is taken as it is. */
@@ -104,7 +98,7 @@ static void byte_fallback(const struct texts *in, struct texts *out) {
     struct vc_buf raw = { 0 };
     for (size_t i = 0; i < in->n;) {
         raw.n = 0;
-        for (int b; i < in->n && (b = byte_token(text_at(in, i))) >= 0; i++) vc_buf_addc(&raw, (char)b);
+        for (int b; i < in->n && (b = vc_tok_byte_piece(text_at(in, i))) >= 0; i++) vc_buf_addc(&raw, (char)b);
         for (size_t j = 0; j < raw.n;) {
             size_t ok = vc_chr_valid(raw.p + j, raw.n - j);
             vc_buf_add(&out->b, raw.p + j, ok);
@@ -321,7 +315,7 @@ vc_status vc_tok_piece(const struct vc_tokenizer *t, int32_t id, struct vc_buf *
     for (uint32_t i = 0; i < t->num_dec && r == VC_OK; i++) {    /* what depends on the neighbours is left out */
         struct vc_tok_dec d = t->dec[i];
         struct texts y = { 0 };
-        int b = d.kind == VC_DEC_BYTEFALLBACK ? byte_token(text_at(&x, 0)) : -1;
+        int b = d.kind == VC_DEC_BYTEFALLBACK ? vc_tok_byte_piece(text_at(&x, 0)) : -1;
         d.prepend = VC_PREPEND_NEVER;
         if (d.kind == VC_DEC_BYTELEVEL) unbyte(&y.b, text_at(&x, 0));
         else if (b >= 0) vc_buf_addc(&y.b, (char)b);

@@ -288,13 +288,11 @@ vc_status vc_tok_gguf_pieces(struct vc_tokenizer *t, const struct vc_tok_gguf *s
     if (!blob) return vc_tok_nomem(t, err);
     for (uint32_t i = 0; i < t->size; i++) {
         vc_str w = t->text[i];
-        unsigned byte;
-        char hex[3] = { 0 };
         t->piece[i] = w;
         if (vc_tok_gguf_type(s, i) == VC_GGUF_TOK_BYTE && w.n == 6 && !memcmp(w.p, "<0x", 3)) {
-            memcpy(hex, w.p + 3, 2);
-            byte = (unsigned)strtoul(hex, NULL, 16);
-            if (strspn(hex, "0123456789ABCDEFabcdef") != 2) return vc_fail(err, VC_E_FORMAT, "%s: tokenizer.ggml.tokens: byte token %u is not <0xNN>", t->name, i);
+            int byte = vc_tok_byte_piece(w);
+            if (byte < 0)
+                return vc_fail(err, VC_E_FORMAT, "%s: tokenizer.ggml.tokens: byte token %u is not <0xNN>", t->name, i);
             *blob = (char)byte;
             t->piece[i] = (vc_str){ blob++, 1 };
             t->bpe.byte_id[byte] = (int32_t)i;

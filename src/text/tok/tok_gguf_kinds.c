@@ -100,10 +100,6 @@ vc_status vc_tok_gguf_t5(struct vc_tokenizer *t, struct vc_tok_gguf *s, vc_err *
 
 /* ---- RWKV ----------------------------------------------------------------------------------------------------- */
 
-static int hex(char c) {
-    return c >= '0' && c <= '9' ? c - '0' : (c | 32) >= 'a' && (c | 32) <= 'f' ? (c | 32) - 'a' + 10 : -1;
-}
-
 /* \t \n \r \xNN, and any other character behind a backslash as itself. SIZE_MAX: \x without two digits. */
 static size_t unescape(char *dst, vc_str w) {
     size_t n = 0;
@@ -112,7 +108,8 @@ static size_t unescape(char *dst, vc_str w) {
         if (c == '\\' && i + 1 < w.n) {
             c = w.p[++i];
             if (c == 'x') {
-                int a = i + 2 < w.n ? hex(w.p[i + 1]) : -1, b = i + 2 < w.n ? hex(w.p[i + 2]) : -1;
+                if (i + 2 >= w.n) return SIZE_MAX;
+                int a = vc_digit(w.p[i + 1], 16), b = vc_digit(w.p[i + 2], 16);
                 if (a < 0 || b < 0) return SIZE_MAX;
                 c = (char)(a << 4 | b);
                 i += 2;

@@ -284,6 +284,7 @@ vc_status vc_tok_pattern_at(struct vc_tokenizer *t, const struct json_t *j, stru
 vc_status vc_tok_prepend_at(struct vc_tokenizer *t, const struct json_t *j, int *prepend, const char *path, vc_err *err);
 vc_status vc_tok_add_norm(struct vc_tokenizer *t, struct vc_tok_norm n, vc_err *err);
 vc_status vc_tok_add_pre(struct vc_tokenizer *t, struct vc_tok_pre p, vc_err *err);
+int vc_tok_byte_piece(vc_str w);          /* the byte of "<0xNN>"; -1: w is none */
 vc_status vc_tok_nomem(const struct vc_tokenizer *t, vc_err *err);
 
 /* tok_json_model.c: model and vocabulary of tokenizer.json. */

@@ -6,42 +6,30 @@
 #include "text/tok/tok_chars.h"
 #include "text/tok/tok_int.h"
 
-struct range { uint32_t first, last; };
-
-static bool in(uint32_t cp, const struct range *r, size_t n) {
-    size_t a = 0, b = n;
-    while (a < b) {
-        size_t m = (a + b) / 2;
-        if (cp > r[m].last) a = m + 1;
-        else b = m;
-    }
-    return a < n && cp >= r[a].first;
-}
-
 /* General categories Cc, Cf, Co as the crate unicode_categories 0.1 has them, without tab, line feed and carriage return. */
 static bool bert_control(uint32_t cp) {
-    static const struct range r[] = {
+    static const struct vc_chr_range r[] = {
         { 0x0, 0x8 }, { 0xB, 0xC }, { 0xE, 0x1F }, { 0x7F, 0x9F }, { 0xAD, 0xAD }, { 0x600, 0x605 }, { 0x61C, 0x61C }, { 0x6DD, 0x6DD }, { 0x70F, 0x70F },
         { 0x180E, 0x180E }, { 0x200B, 0x200F }, { 0x202A, 0x202E }, { 0x2060, 0x2064 }, { 0x2066, 0x206F }, { 0xE000, 0xF8FF }, { 0xFEFF, 0xFEFF },
         { 0xFFF9, 0xFFFB }, { 0xFFFD, 0xFFFD }, { 0x110BD, 0x110BD }, { 0x1BCA0, 0x1BCA3 }, { 0x1D173, 0x1D17A }, { 0xE0001, 0xE0001 }, { 0xE0020, 0xE007F },
         { 0xF0000, 0xFFFFD }, { 0x100000, 0x10FFFD },
     };
-    return in(cp, r, VC_ARRAY_LEN(r));
+    return vc_chr_in(cp, r, VC_ARRAY_LEN(r));
 }
 
 bool vc_chr_han(uint32_t cp) {
-    static const struct range r[] = {    /* 2B920 is where the original has 2B820 */
+    static const struct vc_chr_range r[] = {    /* 2B920 is where the original has 2B820 */
         { 0x3400, 0x4DBF }, { 0x4E00, 0x9FFF }, { 0xF900, 0xFAFF }, { 0x20000, 0x2A6DF }, { 0x2A700, 0x2B81F }, { 0x2B920, 0x2CEAF }, { 0x2F800, 0x2FA1F },
     };
-    return in(cp, r, VC_ARRAY_LEN(r));
+    return vc_chr_in(cp, r, VC_ARRAY_LEN(r));
 }
 
 static bool nonspacing(uint32_t cp) {
-    static const struct range r[] = {
+    static const struct vc_chr_range r[] = {
 #define MN(a, b) { a, b },
 #include "text/tok/tok_unicode.def"
     };
-    return cp >= 0x300 && in(cp, r, VC_ARRAY_LEN(r));
+    return cp >= 0x300 && vc_chr_in(cp, r, VC_ARRAY_LEN(r));
 }
 
 enum { KEEP, DROP, SPACE };

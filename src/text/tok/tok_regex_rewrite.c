@@ -103,8 +103,7 @@ static vc_status code_point(struct rewrite *r, struct vc_buf *b, char letter) {
     uint32_t v = 0;
     int digits = 0, most = letter == 'u' ? 4 : braces ? 8 : 2;
     for (; r->p < r->end && digits < most; r->p++, digits++) {
-        char c = *r->p;
-        int d = c >= '0' && c <= '9' ? c - '0' : (c | 32) >= 'a' && (c | 32) <= 'f' ? (c | 32) - 'a' + 10 : -1;
+        int d = vc_digit(*r->p, 16);
         if (d < 0) break;
         v = v << 4 | (uint32_t)d;
     }

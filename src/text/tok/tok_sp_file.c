@@ -103,10 +103,8 @@ static vc_status set_piece(struct vc_tokenizer *t, const struct model *x, uint32
     vc_str w = t->text[i];
     t->piece[i] = w;
     if (x->kind[i] == BYTE) {
-        char hex[3] = { 0 };
-        if (w.n == 6 && !memcmp(w.p, "<0x", 3) && w.p[5] == '>') memcpy(hex, w.p + 3, 2);
-        unsigned b = (unsigned)strtoul(hex, NULL, 16);
-        if (strspn(hex, "0123456789ABCDEFabcdef") != 2) return vc_fail(err, VC_E_FORMAT, "%s: pieces.%u: a byte piece is spelled <0xNN>", t->name, i);
+        int b = vc_tok_byte_piece(w);
+        if (b < 0) return vc_fail(err, VC_E_FORMAT, "%s: pieces.%u: a byte piece is spelled <0xNN>", t->name, i);
         char *p = vc_arena_alloc(&t->arena, 1, 1);
         if (!p) return vc_tok_nomem(t, err);
         *p = (char)b;
