@@ -74,14 +74,14 @@ void vc_fp_restore(uint32_t old) { __asm__ volatile("msr fpcr, %0" : : "r"((uint
 #endif
 
 const char *vc_tier_name(enum vc_tier t) {
-    static const char *const name[VC_NUM_TIERS] = { "portable", "avx2", "avx512" };
+    static const char *const name[VC_NUM_TIERS] = { "portable", "avx2", "avx512", "avx512bf16" };
     return name[t];
 }
 
 uint32_t vc_tier_needs(enum vc_tier t) {
+    enum { AVX2 = VC_CPU_AVX2 | VC_CPU_FMA | VC_CPU_F16C, AVX512 = AVX2 | VC_CPU_AVX512 | VC_CPU_VNNI };
     static const uint32_t need[VC_NUM_TIERS] = {
-        [VC_TIER_AVX2] = VC_CPU_AVX2 | VC_CPU_FMA | VC_CPU_F16C,
-        [VC_TIER_AVX512] = VC_CPU_AVX2 | VC_CPU_FMA | VC_CPU_F16C | VC_CPU_AVX512 | VC_CPU_VNNI | VC_CPU_BF16,
+        [VC_TIER_AVX2] = AVX2, [VC_TIER_AVX512] = AVX512, [VC_TIER_AVX512BF16] = AVX512 | VC_CPU_BF16,
     };
     return need[t];
 }
@@ -101,7 +101,7 @@ vc_status vc_cpu_tier(enum vc_tier *t, vc_err *err) {
         *t = (enum vc_tier)i;
         return VC_OK;
     }
-    return vc_fail(err, VC_E_INVALID, "VLLMC_CPU=%s: expected portable, avx2 or avx512", want);
+    return vc_fail(err, VC_E_INVALID, "VLLMC_CPU=%s: expected portable, avx2, avx512 or avx512bf16", want);
 }
 
 /* Reads the first number of a small file; "max" and a missing file give `none`. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * cpu.h: what this machine offers: instruction sets, threads, memory, caches.
- * VLLMC_CPU=portable|avx2|avx512 narrows the instruction sets (tests run every tier so). */
+ * VLLMC_CPU=portable|avx2|avx512|avx512bf16 narrows the instruction sets (tests run every tier so). */
 #ifndef VC_BASE_CPU_H
 #define VC_BASE_CPU_H
 
@@ -9,12 +9,12 @@
 #include "base/status.h"
 
 /* Tiers are what kernels are compiled for; a tier is usable when all its features are present. */
-enum vc_tier { VC_TIER_PORTABLE, VC_TIER_AVX2, VC_TIER_AVX512, VC_NUM_TIERS };
+enum vc_tier { VC_TIER_PORTABLE, VC_TIER_AVX2, VC_TIER_AVX512, VC_TIER_AVX512BF16, VC_NUM_TIERS };
 enum { VC_CPU_AVX2 = 1, VC_CPU_FMA = 2, VC_CPU_F16C = 4, VC_CPU_AVX512 = 8 /* F, BW, DQ, VL */, VC_CPU_VNNI = 16, VC_CPU_BF16 = 32 };
 
 uint32_t vc_cpu_features(void);                   /* of the machine; not narrowed */
 const char *vc_cpu_model(void);                   /* "AMD EPYC …" */
-const char *vc_tier_name(enum vc_tier t);         /* "portable", "avx2", "avx512" */
+const char *vc_tier_name(enum vc_tier t);         /* "portable", "avx2", "avx512", "avx512bf16" */
 uint32_t vc_tier_needs(enum vc_tier t);           /* VC_CPU_ bits */
 /* The best usable tier, narrowed by VLLMC_CPU; an unknown or unusable name there is an error. */
 vc_status vc_cpu_tier(enum vc_tier *t, vc_err *err);

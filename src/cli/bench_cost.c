@@ -17,7 +17,7 @@ static double fused_macs(const struct vc_fused *f) {
 static enum cli_peak_kind peak_of(enum vc_arith core, enum vc_dtype weight, enum vc_dtype act, enum vc_tier tier) {
     if (core == VC_ARITH_IBLK) return tier == VC_TIER_PORTABLE ? CLI_PEAK_F32 : CLI_PEAK_INT8;
     bool bf16 = core == VC_ARITH_PAIR && weight == VC_BF16 && act == VC_BF16;
-    return bf16 && tier == VC_TIER_AVX512 ? CLI_PEAK_BF16 : CLI_PEAK_F32;
+    return bf16 && tier == VC_TIER_AVX512BF16 ? CLI_PEAK_BF16 : CLI_PEAK_F32;
 }
 
 void cli_model_cost(struct cli_cost *c, const vc_model *m, enum vc_tier tier) {

@@ -101,7 +101,8 @@ static loop_fn *loop_of(enum vc_tier tier, enum cli_peak_kind k) {
     static loop_fn *const table[VC_NUM_TIERS][CLI_NUM_PEAKS] = {
         [VC_TIER_PORTABLE] = { f32_portable, NULL, NULL },
         [VC_TIER_AVX2] = { f32_avx2, NULL, int8_avx2 },
-        [VC_TIER_AVX512] = { f32_avx512, bf16_avx512, int8_avx512 },
+        [VC_TIER_AVX512] = { f32_avx512, NULL, int8_avx512 },
+        [VC_TIER_AVX512BF16] = { f32_avx512, bf16_avx512, int8_avx512 },
     };
     return table[tier][k];
 #else

@@ -56,7 +56,7 @@ static const char *const about[CLI_NUM_COMMANDS] = {
         "is; other chunks all give one result.",
     [CLI_INFO] =
         "Without MODEL: version, CPU, instruction sets and the tier in use, threads, memory. With MODEL: also its "
-        "sizes, and with --plan each op with its formats, rounding slots and kernels. VLLMC_CPU=portable|avx2|avx512 "
+        "sizes, and with --plan each op with its formats, rounding slots and kernels. VLLMC_CPU=portable|avx2|avx512|avx512bf16 "
         "narrows the instruction sets.",
     [CLI_BENCH] =
         "Random prompts, end of text ignored, prefix cache off. Decode is measured while all requests run. The limits "

@@ -111,7 +111,7 @@ void cli_help_man(struct vc_buf *b) {
                 "a JSON list. The command line goes before the environment, that before the file of \\-\\-config. An "
                 "unknown name is a warning.\n"
                 ".TP\n.B VLLM_API_KEY\nThe key of serve, where no \\-\\-api\\-key is given.\n"
-                ".TP\n.B VLLMC_CPU\nportable, avx2 or avx512: the best instruction set that may be used.\n"
+                ".TP\n.B VLLMC_CPU\nportable, avx2, avx512 or avx512bf16: the best instruction set that may be used.\n"
                 ".TP\n.B NO_COLOR\nNo colours.\n"
                 ".SH FILES\n.TP\n.I ~/.local/state/vllmc/history\n"
                 "Lines typed in a chat (below $XDG_STATE_HOME if that is set).\n"

@@ -111,7 +111,7 @@ void h_fill_u32(const struct vc_view *v, uint32_t below, uint64_t *rng) {
 bool h_tier_runs(enum vc_tier t) {
     if ((vc_tier_needs(t) & ~vc_cpu_features()) == 0) return true;
 #ifdef VC_EMULATED_AVX512
-    return t == VC_TIER_AVX512 && h_tier_runs(VC_TIER_AVX2);
+    return t >= VC_TIER_AVX512 && h_tier_runs(VC_TIER_AVX2);
 #else
     return false;
 #endif

@@ -34,6 +34,7 @@ static const struct sb_setting settings[] = {
     { .name = "portable tier", .tier = "portable" },
     { .name = "AVX2 tier", .tier = "avx2" },
     { .name = "AVX-512 tier", .tier = "avx512" },
+    { .name = "AVX-512 tier with BF16", .tier = "avx512bf16" },
 };
 /* Several things at once. */
 static const struct sb_setting combined[] = {

@@ -39,6 +39,10 @@ struct pair_job {
     const void *ctx;
 };
 
+#if VC_TIER_LEVEL == 2
+extern const struct tiles VC_K(vc_pair_dp);           /* pair_dp.c: rows packed as bf16 pairs */
+#endif
+
 /* Sets direct, buf, step, muladd for the job's M, format, order, packed_bf16 and the format of its rows. */
 void VC_K(vc_pair_choose)(struct pair_job *j, enum vc_dtype x);
 

@@ -164,25 +164,4 @@ VC_INLINE void tile_direct(const enum vc_dtype f, const int order, const int mr,
 }
 #endif
 
-#if VC_TIER_LEVEL == 2
-/* a: [n/2][mr] pairs of bf16. */
-VC_INLINE void tile_dp(const int mr, const int nv, const struct tile_call *t) {
-    tf c[TILE_ROWS][MAX_NV];
-    const float *a = t->a, *end = a + t->n / 2 * (size_t)mr;
-    const char *b = t->b, *ahead = t->ahead;
-    const size_t step = 2 * t->ahead_step;
-    tile_begin(mr, nv, c, t);
-    for (; a != end; a += mr, b += 4 * VC_PANEL_COLS, ahead += step) {
-        __m512i w[4];
-        VC_PREFETCH(ahead);
-        VC_UNROLL for (int j = 0; j < nv; j++) w[j] = _mm512_loadu_si512((const void *)(b + (size_t)j * 64));
-        VC_UNROLL for (int i = 0; i < mr; i++) {
-            const __m512i x = _mm512_castps_si512(_mm512_set1_ps(a[i]));
-            VC_UNROLL for (int j = 0; j < nv; j++) c[i][j] = _mm512_dpbf16_ps(c[i][j], (__m512bh)x, (__m512bh)w[j]);
-        }
-    }
-    tile_end(mr, nv, c, t);
-}
-#endif
-
 #endif

@@ -10,8 +10,6 @@
 #define DIRECT1(F, O, order, mr, w)                                                                                    \
     static void direct##F##O##mr##_##w(const struct tile_call *t) { tile_direct(VC_##F, order, mr, w / TF_LANES, t); }
 #define DIRECT(F, mr, w) DIRECT1(F, P, ODD_FIRST, mr, w) DIRECT1(F, A, ASCENDING, mr, w)
-#define DP(mr, w)                                                                                                      \
-    static void dp##mr##_##w(const struct tile_call *t) { tile_dp(mr, w / TF_LANES, t); }
 
 #if VC_TIER_LEVEL == 0
 BUF(1, 16, 0) BUF(2, 16, 0)
@@ -37,11 +35,8 @@ static const struct tiles buf_tiles = { {
 #define WIDTHS(T, mr) T(mr, 64) T(mr, 32) T(mr, 16)
 #define BUF0(mr, w) BUF(mr, w, 0)
 WIDTHS(BUF0, 1) WIDTHS(BUF0, 2) WIDTHS(BUF0, 3) WIDTHS(BUF0, 4) WIDTHS(BUF0, 5) WIDTHS(BUF0, 6)
-WIDTHS(DP, 1) WIDTHS(DP, 2) WIDTHS(DP, 3) WIDTHS(DP, 4) WIDTHS(DP, 5) WIDTHS(DP, 6)
 #define BUF_ROW(mr) [mr] = { buf##mr##_64_0, buf##mr##_32_0, buf##mr##_16_0 }
-#define DP_ROW(mr) [mr] = { dp##mr##_64, dp##mr##_32, dp##mr##_16 }
 static const struct tiles buf_tiles = { { BUF_ROW(1), BUF_ROW(2), BUF_ROW(3), BUF_ROW(4), BUF_ROW(5), BUF_ROW(6) } };
-static const struct tiles dp_tiles = { { DP_ROW(1), DP_ROW(2), DP_ROW(3), DP_ROW(4), DP_ROW(5), DP_ROW(6) } };
 #define DIRECT3(F, mr) DIRECT(F, mr, 64) DIRECT(F, mr, 32) DIRECT(F, mr, 16)
 #define DIRECTS(F) DIRECT3(F, 1) DIRECT3(F, 2) DIRECT3(F, 3) DIRECT3(F, 4) DIRECT3(F, 5) DIRECT3(F, 6)
 #define DIRECT_ROW(F, mr) [mr] = { direct##F##mr##_64, direct##F##mr##_32, direct##F##mr##_16 }
@@ -67,7 +62,7 @@ void VC_K(vc_pair_choose)(struct pair_job *j, enum vc_dtype x) {
     if (j->M <= MAX_DIRECT) j->direct = &direct_tiles[j->order][j->format == VC_BF16 ? 0 : j->format == VC_F16 ? 1 : 2];
 #endif
 #if VC_TIER_LEVEL == 2
-    if (j->packed_bf16) j->direct = &dp_tiles;
+    if (j->packed_bf16) j->direct = &VC_K(vc_pair_dp);
 #endif
     j->muladd = VC_TILE_MULADD && x != VC_F32 && j->format != VC_F32;
 #if VC_TILE_MULADD
