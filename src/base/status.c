@@ -15,7 +15,7 @@ static void trim_utf8(char *s, size_t n) {
     if (n - (i - 1) < need) s[i - 1] = '\0';
 }
 
-vc_status vc_fail(vc_err *err, vc_status s, const char *fmt, ...) {
+vc_status (vc_fail)(vc_err *err, vc_status s, const char *fmt, ...) {    /* in parentheses: a macro under analysis */
     if (!err) return s;
     va_list ap;
     va_start(ap, fmt);

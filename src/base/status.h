@@ -19,4 +19,8 @@ vc_status vc_fail_prefix(vc_err *err, const char *fmt, ...) VC_PRINTF(2, 3);
         if (vc_try_s_ != VC_OK) return vc_try_s_;                                                  \
     } while (0)
 
+#ifdef __clang_analyzer__             /* which sees one file at a time, must know that a failure is not VC_OK */
+#define vc_fail(err, s, ...) ((vc_fail)(err, s, __VA_ARGS__), (s))
+#endif
+
 #endif

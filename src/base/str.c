@@ -22,7 +22,7 @@ bool vc_buf_reserve(struct vc_buf *b, size_t more) {
     if (b->failed) return false;
     if (more > SIZE_MAX / 4 - b->n) { b->failed = true; return false; }
     size_t need = b->n + more + 1;
-    if (need <= b->cap) return true;
+    if (b->p && need <= b->cap) return true;
     size_t cap = b->cap ? b->cap * 2 : 64;
     if (cap < need) cap = need;
     char *p = realloc(b->p, cap);

@@ -70,6 +70,7 @@ static const json_t *find_json(const json_t *root, const char *alternatives, cha
 
 static vc_status key_from_json(struct vc_config *c, const struct vc_key *k, const json_t *root, const char *name, vc_err *err) {
     char key[128] = "";
+    if (!k->hf) return VC_OK;
     const json_t *v = find_json(root, k->hf, key, sizeof key);
     set_number(c, k, k->def);
     if (!v) {
@@ -237,8 +238,7 @@ vc_status vc_config_from_json(struct vc_config *c, struct vc_arena *a, const jso
     if (json_is_object(json_object_get(root, "quantization_config")))
         return vc_fail(err, VC_E_UNSUPPORTED, "%s: quantization_config: quantized checkpoints are not supported in this format; use a GGUF file", name);
     for (const struct vc_key *k = vc_common_keys; k->hf || k->gguf; k++) VC_TRY(key_from_json(c, k, root, name, err));
-    for (const struct vc_key *k = c->arch->keys; k->hf || k->gguf; k++)
-        if (k->hf) VC_TRY(key_from_json(c, k, root, name, err));
+    for (const struct vc_key *k = c->arch->keys; k->hf || k->gguf; k++) VC_TRY(key_from_json(c, k, root, name, err));
     if (c->arch->flags & VC_ARCH_TIED && !json_object_get(root, "tie_word_embeddings")) c->tie_word_embeddings = true;
     c->dtype = stated_dtype(root);
     VC_TRY(vc_config_finish(c, a, name, err));

@@ -17,6 +17,7 @@ vc_status vc_net_group_layers(struct vc_net *n, vc_err *err) {
     uint32_t layers = n->config.num_layers, windowed = 0, at[2] = { 0, 0 };
     for (uint32_t l = 0; l < layers; l++) windowed += window_of(n, l) != 0;
     uint32_t full = layers - windowed, few = VC_MIN(full, windowed), many = VC_MAX(full, windowed);
+    if (layers == 0) return vc_fail(err, VC_E_INVALID, "a model without layers");
     g->places = few == 0 || (uint64_t)many * 4 < (uint64_t)few * 5 ? many : few;
     uint32_t full_groups = (uint32_t)vc_div_up(full, g->places);
     g->num = full_groups + (uint32_t)vc_div_up(windowed, g->places);

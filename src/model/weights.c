@@ -38,7 +38,7 @@ static void print_shape(struct vc_buf *b, const struct vc_tensor *t) {
     vc_buf_adds(b, "]");
 }
 
-static vc_status wrong_shape(const struct vc_weights *w, const struct vc_tensor *t, uint64_t a, uint64_t b, uint64_t c, vc_err *err) {
+static void wrong_shape(const struct vc_weights *w, const struct vc_tensor *t, uint64_t a, uint64_t b, uint64_t c, vc_err *err) {
     struct vc_buf have = { 0 };
     print_shape(&have, t);
     char want[96];
@@ -47,7 +47,6 @@ static vc_status wrong_shape(const struct vc_weights *w, const struct vc_tensor 
     else snprintf(want, sizeof want, "[%llu]", (unsigned long long)c);
     vc_fail(err, VC_E_FORMAT, "%s: tensor %s has shape %s, expected %s", vc_tensors_file(w->tensors, t->file), t->name, have.p ? have.p : "?", want);
     vc_buf_free(&have);
-    return VC_E_FORMAT;
 }
 
 /* The tensor of a role with shape [a,] [b,] c (0: that dimension is absent); absent tensors are an error. */
@@ -58,7 +57,10 @@ static vc_status need(struct vc_weights *w, enum vc_role role, const char *suffi
     if (!t) return vc_fail(err, VC_E_FORMAT, "%s: tensor %s is missing", vc_tensors_file(w->tensors, 0), name);
     uint32_t dims = 1u + (b != 0) + (a != 0);
     bool ok = t->n_dims == dims && t->dims[dims - 1] == c && (!b || t->dims[dims - 2] == b) && (!a || t->dims[0] == a);
-    if (!ok) return wrong_shape(w, t, a, b, c, err);
+    if (!ok) {
+        wrong_shape(w, t, a, b, c, err);
+        return VC_E_FORMAT;
+    }
     if (!vc_decodable(t->dtype))
         return vc_fail(err, VC_E_UNSUPPORTED, "%s: tensor %s is stored as %s, which this version cannot compute with", vc_tensors_file(w->tensors, t->file), t->name,
                        vc_dtype_name(t->dtype));

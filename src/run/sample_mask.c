@@ -19,7 +19,7 @@ static void forbid(const struct vc_sampling *p, float *x, const int32_t *output,
         const struct vc_bad_word *w = &p->bad_words[i];
         uint32_t k = w->n - 1;
         if (k > num_output) continue;
-        if (k && memcmp(output + (num_output - k), w->ids, k * sizeof *output)) continue;
+        if (k && memcmp(output + (num_output - k), w->ids, k * sizeof *output) != 0) continue;
         x[w->ids[k]] = -INFINITY;
     }
 }
