@@ -60,7 +60,7 @@ static void dispatch(struct srv_call *c, const char *path) {
     const struct srv_route *r = srv_route_find(path);
     if (!r || !srv_route_served(r, c->srv)) {
         srv_detail(c, 404, "Not Found");
-    } else if (!(r->flags & SRV_POST) || (r->flags & SRV_INLINE)) {
+    } else if (!(r->flags & SRV_POST) || !r->bodies) {
         srv_detail(c, 405, "Method Not Allowed");
     } else {
         c->route = r;
@@ -73,7 +73,8 @@ vc_status srv_local_post(struct srv_local *l, const char *path, const char *id, 
     struct item *i = calloc(1, sizeof *i);
     struct srv_call *c = i ? srv_call_new(&l->srv) : NULL;
     if (c) c->request_id = strdup(id);
-    if (!c || !c->request_id) {
+    if (c) c->path = strdup(path);
+    if (!c || !c->request_id || !c->path) {
         if (c) srv_call_unref(c);
         free(i);
         json_decref(body);

@@ -23,8 +23,9 @@ struct srv_local_answer {
 /* Opens the models of p. Of its other fields those count that change answers; the queue has no limit. Strings and
  * models stay borrowed until srv_local_close, which is due whatever this returns. */
 vc_status srv_local_open(struct srv_local **l, const struct vc_server_params *p, vc_err *err);
-/* A POST to path. body becomes the server's: nobody else may hold it. id: the answer is named by it ("cmpl-ID"), as by
- * the header X-Request-Id. Whatever is wrong with the request is said by its answer; "stream": true is refused. */
+/* A POST to path, which takes a body. body becomes the server's: nobody else may hold it. id: the answer is named by it
+ * ("cmpl-ID"), as by the header X-Request-Id. Whatever is wrong with the request is said by its answer; "stream": true
+ * is refused. */
 vc_status srv_local_post(struct srv_local *l, const char *path, const char *id, json_t *body, uint64_t tag,
                          vc_err *err);
 /* The next answer, within ms milliseconds. VC_E_TIMEOUT: none yet; VC_E_STATE: an engine has stopped, so that none may

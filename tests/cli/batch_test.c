@@ -111,7 +111,8 @@ static void test_refusals(void **state) {
     char text[8192];
     int n = snprintf(text, sizeof text, "this is no JSON\n{\"method\":\"POST\"}\n{\"custom_id\":\"url\",\"url\":\"/v1/embeddings\",\"body\":{}}\n"
                      "{\"custom_id\":\"get\",\"method\":\"GET\",\"url\":\"/v1/completions\",\"body\":{}}\n"
-                     "{\"custom_id\":\"health\",\"url\":\"/health\",\"body\":{}}\n");
+                     "{\"custom_id\":\"health\",\"url\":\"/health\",\"body\":{}}\n"
+                     "{\"custom_id\":\"cancel\",\"url\":\"/v1/responses/resp_1/cancel\",\"body\":{}}\n");
     for (size_t i = 0; i < CASES; i++)
         n += snprintf(text + n, sizeof text - (size_t)n,
                       "{\"custom_id\":\"r%zu\",\"url\":\"/v1/completions\",\"body\":{\"prompt\":[54],%s}}\n", i, cases[i].body);
@@ -120,7 +121,7 @@ static void test_refusals(void **state) {
     for (int round = 0; round < 2; round++) {                /* the second finds everything done */
         run_batch(0);
         json_t *all = results();
-        assert_int_equal(json_array_size(all), 6 + CASES);
+        assert_int_equal(json_array_size(all), 7 + CASES);
         assert_int_equal(json_integer_value(vc_json_at(by_id(all, "good"), "response.status_code")), 200);
         for (size_t i = 0; i < CASES; i++) {
             char id[16];
@@ -128,7 +129,7 @@ static void test_refusals(void **state) {
             const json_t *r = by_id(all, id);
             assert_int_equal(json_integer_value(vc_json_at(r, "response.status_code")), cases[i].text ? 400 : 200);
             if (!cases[i].text) continue;
-            assert_int_equal(json_integer_value(vc_json_at(r, "error.line")), (json_int_t)i + 6);
+            assert_int_equal(json_integer_value(vc_json_at(r, "error.line")), (json_int_t)i + 7);
             const char *message = json_string_value(vc_json_at(r, "response.body.error.message"));
             if (!strstr(message, cases[i].text)) print_error("%s: %s\n", cases[i].body, message);
             assert_non_null(strstr(message, cases[i].text));
@@ -136,6 +137,7 @@ static void test_refusals(void **state) {
         assert_int_equal(json_integer_value(vc_json_at(by_id(all, "url"), "response.status_code")), 404);
         assert_int_equal(json_integer_value(vc_json_at(by_id(all, "get"), "response.status_code")), 400);
         assert_int_equal(json_integer_value(vc_json_at(by_id(all, "health"), "response.status_code")), 405);
+        assert_int_equal(json_integer_value(vc_json_at(by_id(all, "cancel"), "response.status_code")), 405);
         size_t bad = 0;
         for (size_t i = 0; i < json_array_size(all); i++) bad += json_is_null(json_object_get(json_array_get(all, i), "custom_id"));
         assert_int_equal(bad, 2);
