@@ -9,7 +9,7 @@ CTEST = ctest --test-dir $(BUILD) --output-on-failure -j $(JOBS) -R '$(T)'
 export CCACHE_BASEDIR ?= $(CURDIR)
 export CCACHE_NOHASHDIR ?= 1
 
-.PHONY: all configure demo check check-long bench lint fmt fuzz docs install clean
+.PHONY: all configure demo check clients check-long bench lint fmt fuzz docs install clean
 all: configure
 	@cmake --build $(BUILD) -j $(JOBS) --target vllmc
 	@echo "$(BUILD)/vllmc is ready"
@@ -32,8 +32,12 @@ check:
 	@tools/get-model smollm2-bf16 >/dev/null || echo "left out: tests on SmolLM2 in bf16"
 	@$(CTEST) -LE long
 
+clients:
+	@tools/setup check
+	@tools/get-clients >/dev/null || echo "left out: clients of the server (they could not be installed)"
+
 check-long: T = .
-check-long: check
+check-long: clients check
 	@tools/check-aarch64 $(BUILD)/aarch64
 	@$(CTEST) -L long
 

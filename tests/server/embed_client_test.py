@@ -4,6 +4,9 @@
 GOLDENS: the folder with models/qwen3-embed. Prints "left out: ..." where the package is absent."""
 import json, math, os, subprocess, sys
 
+import clients
+
+clients.enter()
 try:
     import openai
 except ImportError:

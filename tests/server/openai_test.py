@@ -5,8 +5,9 @@ SMALL: with random weights, for long answers.
 Prints "left out: ..." where a package or the model is absent."""
 import asyncio, json, os, subprocess, sys, tempfile, time, traceback
 
-import long_context
+import clients, long_context
 
+clients.enter()
 try:
     import openai
 except ImportError:

@@ -1,8 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""/openapi.json and /docs against the server itself, and schemathesis against both, where it is installed (in the PATH, or named by
-VLLMC_SCHEMATHESIS). usage: openapi_test.py VLLMC MODEL.gguf doc/openapi.json"""
+"""/openapi.json and /docs against the server itself, and schemathesis against both, where it is installed (clients.py). usage: openapi_test.py VLLMC MODEL.gguf doc/openapi.json"""
 import base64, hashlib, json, os, re, shutil, subprocess, sys, urllib.error, urllib.request
+
+import clients
+
+clients.enter()
 
 binary, model, document = sys.argv[1:4]
 here = os.path.dirname(os.path.abspath(__file__))
@@ -80,7 +83,7 @@ for name in spec["components"]["schemas"]["ChatRequest"]["properties"]:
     assert "<code>%s</code>" % name in page, name
 print("ok", len(spec["paths"]), "paths,", len(spec["components"]["schemas"]), "schemas")
 
-tool, bad = os.environ.get("VLLMC_SCHEMATHESIS") or shutil.which("schemathesis"), 0
+tool, bad = shutil.which("schemathesis", path=clients.path()), 0
 
 
 def fuzz(seconds, *more):

@@ -22,7 +22,7 @@ else()
   add_test(NAME server_clients COMMAND ${VLLMC_PYTHON3} ${CMAKE_CURRENT_SOURCE_DIR}/openai_test.py $<TARGET_FILE:vllmc> SmolLM2-135M-Instruct.Q4_1.gguf
                                        ${CMAKE_SOURCE_DIR}/tests/goldens/gguf-quants/models/tiny-Q4_0.gguf)
   set_tests_properties(server_clients PROPERTIES TIMEOUT 600 LABELS clients SKIP_REGULAR_EXPRESSION "^left out: ")
-  # LangChain, LiteLLM, vllm bench serve, guidellm, lm-eval: minutes long. Run with the Python that has them: -DVLLMC_PYTHON3=….
+  # LangChain, LiteLLM, vllm bench serve, guidellm, lm-eval: minutes long. tools/get-clients installs them.
   add_test(NAME server_tools COMMAND ${VLLMC_PYTHON3} ${CMAKE_CURRENT_SOURCE_DIR}/tools_test.py $<TARGET_FILE:vllmc> SmolLM2-135M-Instruct.Q4_1.gguf ${VLLMC_GOLDENS})
   set_tests_properties(server_tools PROPERTIES TIMEOUT 1800 LABELS long)
   # Only the standard library, and the small model of the repository.

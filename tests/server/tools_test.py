@@ -2,9 +2,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Programs that people point at a server: LangChain's and LiteLLM's OpenAI adapters, vllm bench serve, guidellm, lm-eval.
 usage: tools_test.py VLLMC MODEL.gguf GOLDENS [CASE…]
-Each is taken from this Python's environment, from PATH, or from VLLMC_TEST_TOOLS (a list of folders with programs); what is absent is printed as left out.
+Each is taken from where tools/get-clients puts it, from PATH, or from VLLMC_TEST_TOOLS (a list of folders with programs); what is absent is printed as left out.
 lm-eval, vllm bench and guidellm want a tokenizer of Hugging Face's form: GOLDENS/tokenizers/real/smollm2.tokenizer.json."""
 import importlib.util, json, math, os, shutil, subprocess, sys, tempfile, time
+
+import clients
+
+clients.enter()
 
 binary, model = sys.argv[1], sys.argv[2]
 models = os.environ.get("VLLMC_TEST_MODELS") or os.path.expanduser("~/.cache/vllmc/models")
@@ -26,7 +30,7 @@ def make_tokenizer():
     return True
 
 
-PATH = os.pathsep.join(filter(None, [os.environ.get("VLLMC_TEST_TOOLS"), os.path.dirname(sys.executable), os.environ["PATH"]]))
+PATH = clients.path()
 os.environ["LITELLM_LOCAL_MODEL_COST_MAP"] = "True"         # no look for prices elsewhere
 OFFLINE = dict(os.environ, PATH=PATH, HF_HUB_OFFLINE="1", HF_DATASETS_OFFLINE="1", TRANSFORMERS_OFFLINE="1", VLLM_NO_USAGE_STATS="1", OPENAI_API_KEY="none",
                VLLM_CPU_KVCACHE_SPACE="1", PYTHONWARNINGS="ignore")
