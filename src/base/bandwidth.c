@@ -12,6 +12,14 @@
 enum { MIN_RUNS = 5 };
 static const size_t MOST_BYTES = (size_t)512 << 20, LEAST_BYTES = (size_t)16 << 20;
 
+/* Four times the last cache, so that memory is read, and no more than that; the most where the cache is not known. */
+static size_t buffer_bytes(void) {
+    const uint64_t cache = vc_cpu_last_cache();
+    size_t bytes = cache && 4 * cache < MOST_BYTES ? VC_MAX((size_t)(4 * cache), 4 * LEAST_BYTES) : MOST_BYTES;
+    while (bytes > vc_mem_available() / 4 && bytes > LEAST_BYTES) bytes /= 2;
+    return bytes;
+}
+
 struct read_job { const uint64_t *data; size_t n; };
 
 static void read_share(void *ctx, uint32_t part, uint32_t parts) {
@@ -25,10 +33,9 @@ static void read_share(void *ctx, uint32_t part, uint32_t parts) {
 }
 
 vc_status vc_read_bandwidth(double *bytes_s, uint32_t threads, vc_err *err) {
-    size_t bytes = MOST_BYTES;
+    const size_t bytes = buffer_bytes();
     struct vc_pool *pool;
     *bytes_s = 0;
-    while (bytes > vc_mem_available() / 4 && bytes > LEAST_BYTES) bytes /= 2;
     VC_TRY(vc_pool_new(&pool, threads, err));
     uint64_t *data = malloc(bytes);
     if (!data) {

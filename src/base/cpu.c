@@ -114,6 +114,11 @@ static uint64_t read_number(const char *path, uint64_t none) {
     return ok == 1 ? (uint64_t)v : none;
 }
 
+/* Linux writes "32768K". */
+uint64_t vc_cpu_last_cache(void) {
+    return read_number("/sys/devices/system/cpu/cpu0/cache/index3/size", 0) << 10;
+}
+
 /* The value of "key:   N kB" in /proc/meminfo, in bytes. */
 static uint64_t meminfo(const char *key) {
     FILE *f = fopen("/proc/meminfo", "r");

@@ -20,6 +20,7 @@ uint32_t vc_tier_needs(enum vc_tier t);           /* VC_CPU_ bits */
 vc_status vc_cpu_tier(enum vc_tier *t, vc_err *err);
 
 uint32_t vc_cpu_threads(void);                    /* affinity mask and cgroup quota, at least 1 */
+uint64_t vc_cpu_last_cache(void);                 /* bytes of the first processor's third-level cache; 0: not known */
 uint64_t vc_mem_total(void);                      /* bytes, cgroup-aware */
 void vc_mem_trim(void);                           /* free memory that the allocator keeps goes back to the system; takes milliseconds */
 uint64_t vc_mem_available(void);                  /* bytes that can be had without swapping, cgroup-aware */
