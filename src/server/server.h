@@ -12,7 +12,7 @@
 
 /* One of the models that are served. Requests name it by one of its names. */
 struct vc_server_model {
-    vc_model_params params;                 /* without a size of its KV cache: an equal share of the memory that is free */
+    vc_model_params params;                 /* without a size of its KV cache: an equal share of what is free */
     const char *const *names; size_t num_names;     /* default: the model's path */
     const char *tool_parser, *reasoning_parser;     /* names, or "auto"; NULL: none */
 };
@@ -20,7 +20,7 @@ struct vc_server_model {
 struct vc_server_reload { const char *const *allowed_origins; size_t num_allowed_origins; int log_level; };
 /* All strings are borrowed for the time of the call; NULL: the default. */
 struct vc_server_params {
-    const struct vc_server_model *models; size_t num_models;        /* at least one; a request without a name gets the first */
+    const struct vc_server_model *models; size_t num_models;        /* at least one; the first is the default */
     const char *host;                       /* "127.0.0.1" */
     uint32_t port;                          /* 8000; 0: any free one */
     const char *uds;                        /* path of a Unix socket instead of host and port */

@@ -142,6 +142,10 @@ bool srv_chat_text(struct srv_call *c, const struct srv_value *f, bool with_tool
     return s == VC_OK || srv_refuse_err(c, &err);
 }
 
+json_t *srv_json_format(json_t *schema) {
+    return json_pack("{s:s, s:{s:s, s:O*}}", "type", "json_schema", "json_schema", "name", "output", "schema", schema);
+}
+
 bool srv_chat_checked(struct srv_call *c, const struct srv_value *f) {
     const json_t *messages = f[SRV_F_MESSAGES].json;
     for (size_t i = 0; i < json_array_size(messages); i++) {

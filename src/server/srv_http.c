@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * srv_http.c: the edge to libmicrohttpd: a call per request, its body within the limits, its answer whole or as a stream.
- * A connection that waits is suspended; whoever has news for it wakes it. Only this file and srv_call.c see MHD. */
+ * srv_http.c: the edge to libmicrohttpd: a call per request, its body within the limits, its answer whole or as a
+ * stream. A connection that waits is suspended; whoever has news for it wakes it. Only this file and srv_call.c see
+ * MHD. */
 #include <microhttpd.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -65,7 +66,9 @@ static void add_cors(const struct srv_call *c, struct MHD_Response *r) {
 
 /* OpenAI's headers of a key with limits. */
 static void add_rate(const struct srv_call *c, struct MHD_Response *r) {
-    const struct { const char *name; const struct srv_allowance *a; } all[] = { { "requests", &c->rate.requests }, { "tokens", &c->rate.tokens } };
+    const struct { const char *name; const struct srv_allowance *a; } all[] = {
+        { "requests", &c->rate.requests }, { "tokens", &c->rate.tokens },
+    };
     for (size_t i = 0; c->rated && i < VC_ARRAY_LEN(all); i++) {
         char name[64], value[32];
         if (!all[i].a->limit) continue;
@@ -80,8 +83,8 @@ static void add_rate(const struct srv_call *c, struct MHD_Response *r) {
     }
 }
 
-/* Hands the answer of c to its connection. Without an answer the client has left: the connection is closed. libmicrohttpd
- * locks the response here and around read_stream, so the call's lock is not held. */
+/* Hands the answer of c to its connection. Without an answer the client has left: the connection is closed.
+ * libmicrohttpd locks the response here and around read_stream, so the call's lock is not held. */
 static enum MHD_Result queue_answer(struct srv_call *c) {
     struct MHD_Response *r;
     struct vc_buf body = { 0 };
@@ -98,7 +101,8 @@ static enum MHD_Result queue_answer(struct srv_call *c) {
         r = MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, STREAM_BLOCK, read_stream, c, stream_done);
         if (!r) srv_call_unref(c);
     } else {
-        r = MHD_create_response_from_buffer(body.n, body.n ? body.p : (void *)(uintptr_t)"", body.n ? MHD_RESPMEM_MUST_FREE : MHD_RESPMEM_PERSISTENT);
+        void *bytes = body.n ? body.p : (void *)(uintptr_t)"";
+        r = MHD_create_response_from_buffer(body.n, bytes, body.n ? MHD_RESPMEM_MUST_FREE : MHD_RESPMEM_PERSISTENT);
         if (!r || !body.n) vc_buf_free(&body);
     }
     if (!r) return MHD_NO;
@@ -117,7 +121,9 @@ static enum MHD_Result queue_answer(struct srv_call *c) {
 
 /* ---- the first look at a request ---- */
 
-static const char *header(struct MHD_Connection *conn, const char *name) { return MHD_lookup_connection_value(conn, MHD_HEADER_KIND, name); }
+static const char *header(struct MHD_Connection *conn, const char *name) {
+    return MHD_lookup_connection_value(conn, MHD_HEADER_KIND, name);
+}
 
 const char *srv_header(const struct srv_call *c, const char *name) { return header(c->conn, name); }
 
@@ -128,7 +134,8 @@ static bool is_json(const char *type) {
     return n > 5 && !strncasecmp(type, "application/", 12) && !strncasecmp(type + n - 5, "+json", 5);
 }
 
-/* Request ids are echoed in bodies and headers: printable ASCII without quotes, at most 128 bytes; another one is not taken. */
+/* Request ids are echoed in bodies and headers: printable ASCII without quotes, at most 128 bytes; another one is not
+ * taken. */
 static char *copy_id(const char *id) {
     if (!id || !*id || strlen(id) > 128) return NULL;
     for (const char *p = id; *p; p++)
@@ -179,7 +186,8 @@ static struct srv_call *call_begin(struct srv *s, struct MHD_Connection *conn, c
 
 static void allow_header(struct srv_call *c, unsigned flags) {
     c->extra_name = "Allow";
-    snprintf(c->extra_value, sizeof c->extra_value, "%s", (flags & SRV_GET) && (flags & SRV_POST) ? "GET, POST" : flags & SRV_GET ? "GET" : "POST");
+    bool both = (flags & SRV_GET) && (flags & SRV_POST);
+    snprintf(c->extra_value, sizeof c->extra_value, "%s", both ? "GET, POST" : flags & SRV_GET ? "GET" : "POST");
 }
 
 /* What can be said before the body: key, path, method, size. Answers (c->status) or leaves the call for its handler. */
@@ -192,7 +200,8 @@ static void check_head(struct srv_call *c) {
         srv_preflight(c);
         return;
     }
-    if (MHD_get_connection_values(c->conn, MHD_HEADER_KIND, NULL, NULL) > (int)VC_MIN(s->p.max_headers, (uint32_t)INT32_MAX)) {
+    int most = (int)VC_MIN(s->p.max_headers, (uint32_t)INT32_MAX);
+    if (MHD_get_connection_values(c->conn, MHD_HEADER_KIND, NULL, NULL) > most) {
         srv_error(c, 431, NULL, NULL, "The request has more than %u headers.", s->p.max_headers);
         return;
     }
@@ -216,7 +225,8 @@ static void check_head(struct srv_call *c) {
     }
 }
 
-/* More of the body. A refused or oversized one is read to DISCARD_LIMIT bytes further, then the connection is closed. */
+/* More of the body. A refused or oversized one is read to DISCARD_LIMIT bytes further, then the connection is
+ * closed. */
 static enum MHD_Result take_body(struct srv_call *c, const char *data, size_t *n) {
     c->body_seen += *n;
     bool keep = c->status == 0 && !c->too_large;
@@ -271,7 +281,8 @@ static struct srv_conn *conn_of(struct MHD_Connection *conn) {
     return i ? i->socket_context : NULL;
 }
 
-static void connection_changed(void *cls, struct MHD_Connection *conn, void **ctx, enum MHD_ConnectionNotificationCode what) {
+static void connection_changed(void *cls, struct MHD_Connection *conn, void **ctx,
+                               enum MHD_ConnectionNotificationCode what) {
     struct srv *s = cls;
     if (what == MHD_CONNECTION_NOTIFY_STARTED) {
         const union MHD_ConnectionInfo *fd = MHD_get_connection_info(conn, MHD_CONNECTION_INFO_CONNECTION_FD);
@@ -285,8 +296,8 @@ static void connection_changed(void *cls, struct MHD_Connection *conn, void **ct
     }
 }
 
-static enum MHD_Result handle(void *cls, struct MHD_Connection *conn, const char *url, const char *method, const char *version, const char *data,
-                              size_t *n, void **ctx) {
+static enum MHD_Result handle(void *cls, struct MHD_Connection *conn, const char *url, const char *method,
+                              const char *version, const char *data, size_t *n, void **ctx) {
     struct srv *s = cls;
     struct srv_call *c = *ctx;
     (void)version;
@@ -325,8 +336,9 @@ static void access_object(const struct srv_call *c) {
     vc_buf_printf(&b, "\"event\":\"request\",\"method\":\"%s\",\"path\":", c->method);
     vc_printable(path, sizeof path, c->path, strlen(c->path));
     vc_json_add_str(&b, path, strlen(path));
-    vc_buf_printf(&b, ",\"status\":%d,\"ms\":%.1f,\"bytes_in\":%llu,\"bytes_out\":%llu,\"stream\":%s,\"client_left\":%s", c->left.status,
-                  1e3 * (vc_now() - c->begun), (unsigned long long)c->body_seen, (unsigned long long)c->left.out, c->left.stream ? "true" : "false",
+    vc_buf_printf(&b, ",\"status\":%d,\"ms\":%.1f,\"bytes_in\":%llu,\"bytes_out\":%llu", c->left.status,
+                  1e3 * (vc_now() - c->begun), (unsigned long long)c->body_seen, (unsigned long long)c->left.out);
+    vc_buf_printf(&b, ",\"stream\":%s,\"client_left\":%s", c->left.stream ? "true" : "false",
                   c->left.gone ? "true" : "false");
     if (c->key) vc_buf_printf(&b, ",\"key\":\"%s\"", srv_key_name(c->key));        /* a name has nothing to escape */
     if (c->request_id) {
@@ -345,10 +357,13 @@ static void access_log(const struct srv_call *c) {
         return;
     }
     char path[160], id[160];
-    vc_log_line(VC_LOG_INFO, "%s %s %d %.1f ms, %llu B in, %llu B out%s%s%s%s%s", c->method, vc_printable(path, sizeof path, c->path, strlen(c->path)), c->left.status,
-                1e3 * (vc_now() - c->begun), (unsigned long long)c->body_seen, (unsigned long long)c->left.out, c->left.gone ? ", client left" : "",
-                c->key ? ", key " : "", c->key ? srv_key_name(c->key) : "",
-                c->request_id ? ", id " : "", c->request_id ? vc_printable(id, sizeof id, c->request_id, strlen(c->request_id)) : "");
+    const char *given = c->request_id ? c->request_id : "";
+    vc_printable(path, sizeof path, c->path, strlen(c->path));
+    vc_printable(id, sizeof id, given, strlen(given));
+    vc_log_line(VC_LOG_INFO, "%s %s %d %.1f ms, %llu B in, %llu B out%s%s%s%s%s", c->method, path, c->left.status,
+                1e3 * (vc_now() - c->begun), (unsigned long long)c->body_seen, (unsigned long long)c->left.out,
+                c->left.gone ? ", client left" : "", c->key ? ", key " : "", c->key ? srv_key_name(c->key) : "",
+                c->request_id ? ", id " : "", id);
 }
 
 static void completed(void *cls, struct MHD_Connection *conn, void **ctx, enum MHD_RequestTerminationCode why) {
@@ -394,18 +409,22 @@ static unsigned connection_limit(uint32_t wanted) {
         if (room < most) most = (unsigned)room;
     }
     if (!wanted && most < 16384)
-        vc_log_line(most < FEW_CONNECTIONS ? VC_LOG_WARN : VC_LOG_INFO, "the limit of open files, %llu, allows %u connections; ulimit -n or LimitNOFILE= raises it", (unsigned long long)r.rlim_cur, most);
-    if (wanted > most) vc_log_line(VC_LOG_WARN, "--max-connections %u: the limit of open files allows %u", wanted, most);
+        vc_log_line(most < FEW_CONNECTIONS ? VC_LOG_WARN : VC_LOG_INFO,
+                    "the limit of open files, %llu, allows %u connections; ulimit -n or LimitNOFILE= raises it",
+                    (unsigned long long)r.rlim_cur, most);
+    if (wanted > most)
+        vc_log_line(VC_LOG_WARN, "--max-connections %u: the limit of open files allows %u", wanted, most);
     return wanted && wanted < most ? wanted : most;
 }
 
-/* A connection's pool holds the head and a little of libmicrohttpd's own. Above 32 KiB the library maps pools instead of taking them
- * from the heap, and their pages go back with the connection: thousands of idle ones hold what they have touched, not what
- * their predecessors had. */
+/* A connection's pool holds the head and a little of libmicrohttpd's own. Above 32 KiB the library maps pools instead
+ * of taking them from the heap, and their pages go back with the connection: thousands of idle ones hold what they
+ * have touched, not what their predecessors had. */
 enum { POOL_EXTRA = 4096 };
 
 /* libmicrohttpd wants credentials of its own, too. It has parsed them when it has started. */
-static vc_status start_daemon(struct srv *s, unsigned flags, uint32_t max_connections, struct MHD_OptionItem *more, vc_err *err) {
+static vc_status start_daemon(struct srv *s, unsigned flags, uint32_t max_connections, struct MHD_OptionItem *more,
+                              vc_err *err) {
     s->daemon = MHD_start_daemon(flags, 0, NULL, NULL, handle, s,
                                  MHD_OPTION_EXTERNAL_LOGGER, mhd_log, s,
                                  MHD_OPTION_LISTEN_SOCKET, (MHD_socket)s->listen_fd,
@@ -420,14 +439,16 @@ static vc_status start_daemon(struct srv *s, unsigned flags, uint32_t max_connec
 }
 
 vc_status srv_http_start(struct srv *s, uint32_t max_connections, vc_err *err) {
-    /* With epoll, libmicrohttpd 0.9.75 goes round and round while a handshake of TLS is under way: it forgets that the socket had
-     * nothing more to read. A few clients that stop there would take a processor, and so poll it is. */
+    /* With epoll, libmicrohttpd 0.9.75 goes round and round while a handshake of TLS is under way: it forgets that the
+     * socket had nothing more to read. A few clients that stop there would take a processor, and so poll it is. */
     unsigned loop = s->tls ? MHD_USE_POLL_INTERNAL_THREAD : MHD_USE_EPOLL_INTERNAL_THREAD;
     unsigned flags = loop | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ITC | MHD_USE_ERROR_LOG;
     struct vc_buf key = { 0 }, cert = { 0 };
-    struct MHD_OptionItem tls[] = { { MHD_OPTION_END, 0, NULL }, { MHD_OPTION_END, 0, NULL }, { MHD_OPTION_END, 0, NULL } };
+    const struct MHD_OptionItem end = { MHD_OPTION_END, 0, NULL };
+    struct MHD_OptionItem tls[] = { end, end, end };
     if (!s->tls) return start_daemon(s, flags, max_connections, tls, err);
-    if (MHD_is_feature_supported(MHD_FEATURE_TLS) != MHD_YES) return vc_fail(err, VC_E_UNSUPPORTED, "--ssl-certfile: this libmicrohttpd has no TLS");
+    if (MHD_is_feature_supported(MHD_FEATURE_TLS) != MHD_YES)
+        return vc_fail(err, VC_E_UNSUPPORTED, "--ssl-certfile: this libmicrohttpd has no TLS");
     vc_status st = srv_tls_read(s->p.ssl_certfile, &cert, err);
     if (st == VC_OK) st = srv_tls_read(s->p.ssl_keyfile ? s->p.ssl_keyfile : s->p.ssl_certfile, &key, err);
     if (st == VC_OK) {

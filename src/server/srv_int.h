@@ -221,7 +221,7 @@ void **srv_conn_tls(struct srv_conn *c);   /* its credentials of HTTPS, held unt
 void srv_conn_headers(struct srv *s, struct srv_conn *c, struct srv_call *call);       /* they are there */
 /* HTTP thread: true when conn, a struct srv_conn, is cut; b then holds what its client is told, or nothing. Once. */
 bool srv_conn_late(void *conn, struct vc_buf *b);
-bool srv_conn_whole(struct srv *s, struct srv_conn *c);    /* the request is there; false: too late, the connection is cut */
+bool srv_conn_whole(struct srv *s, struct srv_conn *c);    /* the request is there; false: too late, it is cut */
 void srv_conn_next(struct srv *s, struct srv_conn *c);     /* the answer is out: another request may come */
 uint32_t srv_conns_count(struct srv *s);
 void srv_conns_sweep(struct srv *s);       /* cuts those that are late; any thread */
@@ -262,7 +262,8 @@ struct srv_store *srv_store_new(void);
 void srv_store_del(struct srv_store *s);
 /* Keeps a copy of body and messages. A store that is NULL keeps and has nothing. */
 void srv_store_put(struct srv_store *s, const char *id, const char *body, size_t n, const json_t *messages);
-/* A new reference to the messages of id, or NULL; with body, the response's text is added to it; made: it is no longer being made. */
+/* A new reference to the messages of id, or NULL; with body, the response's text is added to it; made: it is no longer
+ * being made. */
 json_t *srv_store_get(struct srv_store *s, const char *id, struct vc_buf *body, bool *made);
 
 /* pump.c */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * srv_messages.c: Anthropic's POST /v1/messages and count_tokens: the body becomes one of chat completions, which all checks
- * and limits then see. */
+ * srv_messages.c: Anthropic's POST /v1/messages and count_tokens: the body becomes one of chat completions, which all
+ * checks and limits then see. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -28,10 +28,15 @@ static json_t *text_of(const json_t *v) {
 
 static json_t *tool_call(const json_t *block) {
     char *args = json_dumps(json_object_get(block, "input"), JSON_COMPACT | JSON_ENCODE_ANY);
-    json_t *call = json_pack("{s:O*, s:s, s:{s:O*, s:s}}", "id", json_object_get(block, "id"), "type", "function", "function", "name",
-                             json_object_get(block, "name"), "arguments", args ? args : "{}");
+    json_t *call = json_pack("{s:O*, s:s, s:{s:O*, s:s}}", "id", json_object_get(block, "id"), "type", "function",
+                             "function", "name", json_object_get(block, "name"), "arguments", args ? args : "{}");
     free(args);
     return call;
+}
+
+static json_t *tool_result(const json_t *block) {
+    return json_pack("{s:s, s:O*, s:o}", "role", "tool", "tool_call_id", json_object_get(block, "tool_use_id"),
+                     "content", text_of(json_object_get(block, "content")));
 }
 
 /* One message of blocks: results of tools become messages of their own in front of it. */
@@ -40,7 +45,7 @@ static void add_blocks(json_t *out, const json_t *role, const json_t *blocks) {
     for (size_t i = 0; i < json_array_size(blocks); i++) {
         json_t *b = json_array_get(blocks, i);
         if (is_type(b, "tool_result"))
-            json_array_append_new(out, json_pack("{s:s, s:O*, s:o}", "role", "tool", "tool_call_id", json_object_get(b, "tool_use_id"), "content", text_of(json_object_get(b, "content"))));
+            json_array_append_new(out, tool_result(b));
         else if (is_type(b, "tool_use")) json_array_append_new(calls, tool_call(b));
         else if (is_type(b, "thinking")) thinking = json_object_get(b, "thinking");
         else json_array_append(parts, b);
@@ -59,9 +64,11 @@ static void add_blocks(json_t *out, const json_t *role, const json_t *blocks) {
 static json_t *convert_messages(const json_t *root) {
     json_t *out = json_array();
     const json_t *system = json_object_get(root, "system"), *messages = json_object_get(root, "messages");
-    if (system && !json_is_null(system)) json_array_append_new(out, json_pack("{s:s, s:o}", "role", "system", "content", text_of(system)));
+    if (system && !json_is_null(system))
+        json_array_append_new(out, json_pack("{s:s, s:o}", "role", "system", "content", text_of(system)));
     for (size_t i = 0; i < json_array_size(messages); i++) {
-        json_t *m = json_array_get(messages, i), *role = json_object_get(m, "role"), *content = json_object_get(m, "content");
+        json_t *m = json_array_get(messages, i);
+        json_t *role = json_object_get(m, "role"), *content = json_object_get(m, "content");
         if (json_is_string(role) && json_is_array(content)) add_blocks(out, role, content);
         else json_array_append(out, m);
     }
@@ -72,8 +79,10 @@ static json_t *convert_tools(const json_t *tools) {
     json_t *out = json_array();
     for (size_t i = 0; i < json_array_size(tools); i++) {
         const json_t *t = json_array_get(tools, i);
-        json_array_append_new(out, json_pack("{s:s, s:{s:O*, s:O*, s:O*}}", "type", "function", "function", "name", json_object_get(t, "name"), "description",
-                                             json_object_get(t, "description"), "parameters", json_object_get(t, "input_schema")));
+        json_t *tool = json_pack("{s:s, s:{s:O*, s:O*, s:O*}}", "type", "function", "function",
+                                 "name", json_object_get(t, "name"), "description", json_object_get(t, "description"),
+                                 "parameters", json_object_get(t, "input_schema"));
+        json_array_append_new(out, tool);
     }
     return out;
 }
@@ -82,9 +91,11 @@ static void convert_choice(json_t *out, const json_t *choice) {
     if (is_type(choice, "any")) json_object_set_new(out, "tool_choice", json_string("required"));
     else if (is_type(choice, "none")) json_object_set_new(out, "tool_choice", json_string("none"));
     else if (is_type(choice, "tool"))
-        json_object_set_new(out, "tool_choice", json_pack("{s:s, s:{s:O*}}", "type", "function", "function", "name", json_object_get(choice, "name")));
+        json_object_set_new(out, "tool_choice", json_pack("{s:s, s:{s:O*}}", "type", "function", "function", "name",
+                                                          json_object_get(choice, "name")));
     else if (is_type(choice, "auto")) json_object_set_new(out, "tool_choice", json_string("auto"));
-    if (json_is_true(json_object_get(choice, "disable_parallel_tool_use"))) json_object_set_new(out, "parallel_tool_calls", json_false());
+    if (json_is_true(json_object_get(choice, "disable_parallel_tool_use")))
+        json_object_set_new(out, "parallel_tool_calls", json_false());
 }
 
 static bool bad_thinking(struct srv_call *c, const char *loc, const char *type, const char *msg, const json_t *input) {
@@ -92,8 +103,8 @@ static bool bad_thinking(struct srv_call *c, const char *loc, const char *type, 
     return srv_refuse_value(c, loc, type, msg, srv_py_type(input, shown, sizeof shown));
 }
 
-/* vLLM's AnthropicThinkingConfig: one of three types; enabled has a budget of at least 1024 tokens, and of less than the
- * whole answer (max_tokens; NULL: there is no answer). */
+/* vLLM's AnthropicThinkingConfig: one of three types; enabled has a budget of at least 1024 tokens, and of less than
+ * the whole answer (max_tokens; NULL: there is no answer). */
 static bool check_thinking(struct srv_call *c, const json_t *root, const json_t *max_tokens) {
     static const char at[] = "body.thinking.enabled.budget_tokens";
     const json_t *v = json_object_get(root, "thinking"), *budget = json_object_get(v, "budget_tokens");
@@ -112,20 +123,22 @@ static bool check_thinking(struct srv_call *c, const json_t *root, const json_t 
 
 /* thinking and output_config: variables of the template, the budget of the reasoning, and the form of the answer. */
 static void convert_config(json_t *out, const json_t *root) {
-    const json_t *thinking = json_object_get(root, "thinking"), *config = json_object_get(root, "output_config"), *format = json_object_get(config, "format"),
-                 *kwargs = json_object_get(root, "chat_template_kwargs");
+    const json_t *thinking = json_object_get(root, "thinking"), *kwargs = json_object_get(root, "chat_template_kwargs");
+    const json_t *config = json_object_get(root, "output_config"), *format = json_object_get(config, "format");
+    json_t *effort = json_object_get(config, "effort");
     if (json_is_object(thinking)) {
         json_t *vars = json_is_object(kwargs) ? json_deep_copy(kwargs) : json_object();
-        if (!json_object_get(vars, "enable_thinking")) json_object_set_new(vars, "enable_thinking", json_boolean(!is_type(thinking, "disabled")));
+        if (!json_object_get(vars, "enable_thinking"))
+            json_object_set_new(vars, "enable_thinking", json_boolean(!is_type(thinking, "disabled")));
         json_object_set_new(out, "chat_template_kwargs", vars);
         if (is_type(thinking, "enabled"))
             json_object_set(out, "thinking_token_budget", json_object_get(thinking, "budget_tokens"));
     } else if (kwargs) {
         json_object_set(out, "chat_template_kwargs", (json_t *)(uintptr_t)kwargs);
     }
-    if (json_is_string(json_object_get(config, "effort"))) json_object_set(out, "reasoning_effort", json_object_get(config, "effort"));
+    if (json_is_string(effort)) json_object_set(out, "reasoning_effort", effort);
     if (is_type(format, "json_schema"))
-        json_object_set_new(out, "response_format", json_pack("{s:s, s:{s:s, s:O*}}", "type", "json_schema", "json_schema", "name", "output", "schema", json_object_get(format, "schema")));
+        json_object_set_new(out, "response_format", srv_json_format(json_object_get(format, "schema")));
 }
 
 /* The body of /v1/chat/completions that asks for the same; a new reference. */
@@ -133,8 +146,8 @@ static json_t *convert(const json_t *root) {
     json_t *out = json_object(), *v;
     for (size_t i = 0; i < SRV_NUM_FIELDS; i++) {          /* what both bodies have; tools differ in form */
         const struct srv_field *f = &srv_field_rows[i];
-        bool both = (f->bodies & SRV_BODY_MESSAGES) && (f->bodies & SRV_BODY_CHAT) && f->kind != SRV_REFUSE && i != SRV_F_TOOLS;
-        if (both && (v = json_object_get(root, f->name))) json_object_set(out, f->name, v);
+        bool both = (f->bodies & SRV_BODY_MESSAGES) && (f->bodies & SRV_BODY_CHAT) && f->kind != SRV_REFUSE;
+        if (both && i != SRV_F_TOOLS && (v = json_object_get(root, f->name))) json_object_set(out, f->name, v);
     }
     if ((v = json_object_get(root, "model"))) json_object_set(out, "model", v);
     if ((v = json_object_get(root, "max_tokens"))) json_object_set(out, "max_tokens", v);
@@ -154,7 +167,8 @@ void srv_post_messages(struct srv_call *c) {
     if (srv_fields_check(c, SRV_BODY_MESSAGES, root) && check_thinking(c, root, json_object_get(root, "max_tokens")) &&
         (g = srv_gen_new(c, &srv_messages_writer))) {
         g->root = convert(root);
-        if (srv_fields_read(c, SRV_BODY_CHAT, g->root, &g->f) && srv_gen_common(g, SRV_BODY_CHAT)) (void)srv_chat_submit(g);
+        if (srv_fields_read(c, SRV_BODY_CHAT, g->root, &g->f) && srv_gen_common(g, SRV_BODY_CHAT))
+            (void)srv_chat_submit(g);
     }
     json_decref(root);
 }
@@ -167,14 +181,14 @@ static void count(struct srv_call *c, const json_t *body) {
     vc_err err = VC_ERR_INIT;
     struct vc_buf b = { 0 };
     if (!f) srv_error(c, 503, NULL, NULL, "out of memory");
-    if (f && srv_fields_read(c, SRV_BODY_CHAT, body, f) && srv_model_known(c, f->v[SRV_F_MODEL].s) && srv_chat_checked(c, f->v)
-        && srv_chat_text(c, f->v, true, &text, &n)) {
+    bool ok = f && srv_fields_read(c, SRV_BODY_CHAT, body, f) && srv_model_known(c, f->v[SRV_F_MODEL].s);
+    if (ok && srv_chat_checked(c, f->v) && srv_chat_text(c, f->v, true, &text, &n)) {
         vc_status s = vc_tokenize(c->model->engine, text, n, VC_TOK_PARSE_SPECIAL, &ids, &tokens, &err);
         if (s == VC_OK) {
             vc_buf_printf(&b, "{\"input_tokens\":%zu}", tokens);
             srv_reply_json(c, 200, &b);
         } else {
-            srv_error(c, vc_status_http(s), NULL, NULL, "%s", err.text);
+            (void)srv_refuse_err(c, &err);
         }
     }
     vc_free(text);

@@ -12,7 +12,9 @@ static const char *stop_reason(const struct srv_answer *a) {
     return a->stop_string ? "stop_sequence" : "end_turn";
 }
 
-static void event(struct vc_buf *b, const char *name) { vc_buf_printf(b, "event: %s\ndata: {\"type\":\"%s\"", name, name); }
+static void event(struct vc_buf *b, const char *name) {
+    vc_buf_printf(b, "event: %s\ndata: {\"type\":\"%s\"", name, name);
+}
 
 static void message_start(struct srv_gen *g, const struct srv_part *p) {
     struct vc_buf *b = &g->call->out;
@@ -21,7 +23,8 @@ static void message_start(struct srv_gen *g, const struct srv_part *p) {
     vc_json_add_str(b, g->id, strlen(g->id));
     vc_buf_adds(b, ",\"type\":\"message\",\"role\":\"assistant\",\"content\":[],\"model\":");
     vc_json_add_str(b, g->model, strlen(g->model));
-    vc_buf_printf(b, ",\"stop_reason\":null,\"stop_sequence\":null,\"usage\":{\"input_tokens\":%zu,\"output_tokens\":0}}}\n\n", p->num_ids);
+    vc_buf_adds(b, ",\"stop_reason\":null,\"stop_sequence\":null");
+    vc_buf_printf(b, ",\"usage\":{\"input_tokens\":%zu,\"output_tokens\":0}}}\n\n", p->num_ids);
 }
 
 static void close_block(struct srv_gen *g, struct srv_answer *a) {
@@ -47,7 +50,8 @@ static void open_block(struct srv_gen *g, struct srv_answer *a, int kind, const 
     vc_buf_adds(b, ",\"input\":{}}}\n\n");
 }
 
-static void add_delta(struct srv_gen *g, const struct srv_answer *a, const char *type, const char *key, const char *s, size_t n) {
+static void add_delta(struct srv_gen *g, const struct srv_answer *a, const char *type, const char *key, const char *s,
+                      size_t n) {
     struct vc_buf *b = &g->call->out;
     event(b, "content_block_delta");
     vc_buf_printf(b, ",\"index\":%u,\"delta\":{\"type\":\"%s\",\"%s\":", a->num_blocks - 1, type, key);
@@ -69,7 +73,8 @@ static void chunk(struct srv_gen *g, struct srv_part *p, struct srv_answer *a, c
     for (uint32_t i = 0; i < o->num_tools; i++) {
         const vc_tool_delta *t = &o->tools[i];
         if (t->name && t->index < a->num_tools) open_block(g, a, TOOL, &a->tools[t->index]);
-        if (t->arguments_len && a->block == TOOL) add_delta(g, a, "input_json_delta", "partial_json", t->arguments, t->arguments_len);
+        if (t->arguments_len && a->block == TOOL)
+            add_delta(g, a, "input_json_delta", "partial_json", t->arguments, t->arguments_len);
     }
 }
 
@@ -90,7 +95,7 @@ static void end(struct srv_gen *g) {
 static void fail(struct srv_gen *g, const vc_err *err) {
     struct vc_buf *b = &g->call->out;
     vc_buf_adds(b, "event: error\ndata: ");
-    srv_error_body(g->call, b, vc_status_http(err->status), NULL, NULL, err->text[0] ? err->text : vc_status_text(err->status));
+    srv_error_body(g->call, b, vc_status_http(err->status), NULL, NULL, srv_err_text(err));
     vc_buf_adds(b, "\n\n");
 }
 

@@ -156,7 +156,8 @@ static bool sizes_itself(const vc_model_params *p) {
 }
 
 /* Most bytes that the cache of model i may take: an equal part of what is free after the weights of all models and the
- * caches of those before it, of which hardly a page is touched yet. A model that needs less leaves more to the next ones. */
+ * caches of those before it, of which hardly a page is touched yet. A model that needs less leaves more to the next
+ * ones. */
 static vc_status cache_share(const struct srv *s, uint32_t i, uint64_t *share, vc_err *err) {
     uint64_t spare = vc_mem_available(), taken = 0;
     uint32_t parts = 0;

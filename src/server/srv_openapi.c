@@ -7,7 +7,9 @@
 #include <string.h>
 
 /* When a status can occur. */
-enum { ALL = 1, KEYED = 2, BODY = 4, NAMED = 8, QUEUES = 16, WAITS = 32, STATE = 64, PAGE = 128, QUERY = 256, LIMITED = 512 };
+enum {
+    ALL = 1, KEYED = 2, BODY = 4, NAMED = 8, QUEUES = 16, WAITS = 32, STATE = 64, PAGE = 128, QUERY = 256, LIMITED = 512
+};
 static const struct srv_status_row statuses[] = {
     { 304, PAGE, SRV_ANSWER_NONE, "the page is as If-None-Match says" },
     { 400, BODY, SRV_ANSWER_ERROR,

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * srv_responses.c: OpenAI's POST /v1/responses: input items and the stored conversation become the messages of a chat. */
+ * srv_responses.c: OpenAI's POST /v1/responses: input items and the stored conversation become the messages of a
+ * chat. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -24,14 +25,15 @@ static json_t *convert_content(const json_t *content) {
         json_t *p = json_array_get(content, i);
         const char *t = type_of(p);
         bool text = !strcmp(t, "input_text") || !strcmp(t, "output_text") || !strcmp(t, "summary_text");
-        if (text) json_array_append_new(out, json_pack("{s:s, s:O*}", "type", "text", "text", json_object_get(p, "text")));
-        else json_array_append(out, p);
+        if (!text) json_array_append(out, p);
+        else json_array_append_new(out, json_pack("{s:s, s:O*}", "type", "text", "text", json_object_get(p, "text")));
     }
     return out;
 }
 
 static json_t *call_message(const json_t *item) {
-    return json_pack("{s:s, s:[{s:O*, s:s, s:{s:O*, s:O*}}]}", "role", "assistant", "tool_calls", "id", json_object_get(item, "call_id"), "type", "function", "function",
+    return json_pack("{s:s, s:[{s:O*, s:s, s:{s:O*, s:O*}}]}", "role", "assistant", "tool_calls",
+                     "id", json_object_get(item, "call_id"), "type", "function", "function",
                      "name", json_object_get(item, "name"), "arguments", json_object_get(item, "arguments"));
 }
 
@@ -40,19 +42,27 @@ static bool add_item(json_t *messages, const json_t *item) {
     const char *t = type_of(item);
     if (!strcmp(t, "function_call")) return json_array_append_new(messages, call_message(item)) == 0;
     if (!strcmp(t, "function_call_output")) {
-        json_t *m = json_pack("{s:s, s:O*, s:o*}", "role", "tool", "tool_call_id", json_object_get(item, "call_id"), "content", convert_content(json_object_get(item, "output")));
+        json_t *m = json_pack("{s:s, s:O*, s:o*}", "role", "tool", "tool_call_id", json_object_get(item, "call_id"),
+                              "content", convert_content(json_object_get(item, "output")));
         return json_array_append_new(messages, m) == 0;
     }
     if (!strcmp(t, "reasoning")) return true;
     if ((*t && strcmp(t, "message") != 0) || !json_is_object(item)) return false;
-    return json_array_append_new(messages, json_pack("{s:O*, s:o*}", "role", json_object_get(item, "role"), "content", convert_content(json_object_get(item, "content")))) == 0;
+    json_t *m = json_pack("{s:O*, s:o*}", "role", json_object_get(item, "role"), "content",
+                          convert_content(json_object_get(item, "content")));
+    return json_array_append_new(messages, m) == 0;
+}
+
+static json_t *said_by(const char *role, const json_t *text) {
+    return json_pack("{s:s, s:O}", "role", role, "content", text);
 }
 
 /* The stored conversation, then the input. NULL: an error was answered. */
 static json_t *convert_input(struct srv_call *c, const json_t *root) {
-    const json_t *input = json_object_get(root, "input"), *instructions = json_object_get(root, "instructions"), *previous = json_object_get(root, "previous_response_id");
+    const json_t *input = json_object_get(root, "input"), *instructions = json_object_get(root, "instructions");
+    const json_t *previous = json_object_get(root, "previous_response_id");
     json_t *messages = json_array();
-    if (json_is_string(instructions)) json_array_append_new(messages, json_pack("{s:s, s:O}", "role", "system", "content", instructions));
+    if (json_is_string(instructions)) json_array_append_new(messages, said_by("system", instructions));
     if (json_is_string(previous)) {
         bool made = true;
         json_t *history = srv_store_get(c->srv->store, json_string_value(previous), NULL, &made);
@@ -67,7 +77,7 @@ static json_t *convert_input(struct srv_call *c, const json_t *root) {
         json_decref(history);
     }
     bool ok = json_is_string(input) || json_is_array(input);
-    if (json_is_string(input)) json_array_append_new(messages, json_pack("{s:s, s:O}", "role", "user", "content", input));
+    if (json_is_string(input)) json_array_append_new(messages, said_by("user", input));
     for (size_t i = 0; ok && i < json_array_size(input); i++) ok = add_item(messages, json_array_get(input, i));
     if (ok) return messages;
     json_decref(messages);
@@ -84,14 +94,19 @@ static bool convert_tools(struct srv_call *c, json_t *out, const json_t *root) {
             json_decref(list);
             return refuse(c, "tools", "Only tools of type function are supported.");
         }
-        json_array_append_new(list, json_pack("{s:s, s:{s:O*, s:O*, s:O*, s:O*}}", "type", "function", "function", "name", json_object_get(t, "name"), "description",
-                                              json_object_get(t, "description"), "parameters", json_object_get(t, "parameters"), "strict", json_object_get(t, "strict")));
+        json_t *tool = json_pack("{s:s, s:{s:O*, s:O*, s:O*, s:O*}}", "type", "function", "function",
+                                 "name", json_object_get(t, "name"), "description", json_object_get(t, "description"),
+                                 "parameters", json_object_get(t, "parameters"),
+                                 "strict", json_object_get(t, "strict"));
+        json_array_append_new(list, tool);
     }
     bool any = json_array_size(list) > 0;
     if (any) json_object_set(out, "tools", list);
     json_decref(list);
     if (!any) return true;
-    if (json_is_object(choice)) json_object_set_new(out, "tool_choice", json_pack("{s:s, s:{s:O*}}", "type", "function", "function", "name", json_object_get(choice, "name")));
+    if (json_is_object(choice))
+        json_object_set_new(out, "tool_choice", json_pack("{s:s, s:{s:O*}}", "type", "function", "function", "name",
+                                                          json_object_get(choice, "name")));
     else if (choice) json_object_set(out, "tool_choice", (json_t *)(uintptr_t)choice);
     return true;
 }
@@ -100,9 +115,11 @@ static bool convert_text(struct srv_call *c, json_t *out, const json_t *root) {
     const json_t *format = json_object_get(json_object_get(root, "text"), "format");
     const char *t = type_of(format);
     if (!json_is_object(format) || !strcmp(t, "text")) return true;
-    if (!strcmp(t, "json_object")) return json_object_set_new(out, "response_format", json_pack("{s:s}", "type", "json_object")) == 0;
-    if (strcmp(t, "json_schema") != 0) return refuse(c, "text", "text.format.type must be text, json_object or json_schema.");
-    return json_object_set_new(out, "response_format", json_pack("{s:s, s:{s:s, s:O*}}", "type", "json_schema", "json_schema", "name", "output", "schema", json_object_get(format, "schema"))) == 0;
+    bool any = !strcmp(t, "json_object");
+    if (!any && strcmp(t, "json_schema") != 0)
+        return refuse(c, "text", "text.format.type must be text, json_object or json_schema.");
+    json_t *made = any ? json_pack("{s:s}", "type", t) : srv_json_format(json_object_get(format, "schema"));
+    return json_object_set_new(out, "response_format", made) == 0;
 }
 
 static bool includes(const json_t *root, const char *part) {
@@ -128,12 +145,16 @@ static json_t *convert(struct srv_call *c, const json_t *root) {
         if (both && (v = json_object_get(root, f->name))) json_object_set(out, f->name, v);
     }
     json_object_set_new(out, "messages", messages);
-    if (json_object_get(root, "max_output_tokens")) json_object_set(out, "max_tokens", json_object_get(root, "max_output_tokens"));
-    json_t *effort = json_object_get(json_object_get(root, "reasoning"), "effort"), *top = json_object_get(root, "top_logprobs");
+    json_t *most = json_object_get(root, "max_output_tokens"), *top = json_object_get(root, "top_logprobs");
+    json_t *effort = json_object_get(json_object_get(root, "reasoning"), "effort");
+    const char *truncation = json_string_value(json_object_get(root, "truncation"));
+    if (most) json_object_set(out, "max_tokens", most);
     if (json_is_string(effort)) json_object_set(out, "reasoning_effort", effort);
-    if (json_integer_value(top) > 0 || includes(root, "message.output_text.logprobs")) json_object_set_new(out, "logprobs", json_true());
+    if (json_integer_value(top) > 0 || includes(root, "message.output_text.logprobs"))
+        json_object_set_new(out, "logprobs", json_true());
     if (top) json_object_set(out, "top_logprobs", top);
-    if (json_is_string(v = json_object_get(root, "truncation")) && !strcmp(json_string_value(v), "auto")) json_object_set_new(out, "truncate_prompt_tokens", json_integer(-1));
+    if (truncation && !strcmp(truncation, "auto"))
+        json_object_set_new(out, "truncate_prompt_tokens", json_integer(-1));
     if (convert_tools(c, out, root) && convert_text(c, out, root)) return out;
     json_decref(out);
     return NULL;

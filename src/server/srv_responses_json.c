@@ -54,7 +54,8 @@ static void logprobs(struct vc_json_out *w, const struct srv_gen *g) {
     vc_buf_free(&b);
 }
 
-void srv_jo_message_item(struct vc_json_out *w, const struct srv_gen *g, const char *id, const char *text, size_t n, bool done) {
+void srv_jo_message_item(struct vc_json_out *w, const struct srv_gen *g, const char *id, const char *text, size_t n,
+                         bool done) {
     vc_jo_begin_obj(w);
     key_str(w, "id", id);
     vc_jo_key(w, "content");
@@ -261,7 +262,8 @@ size_t srv_jo_response(struct vc_json_out *w, const struct srv_gen *g, const cha
 
 json_t *srv_response_messages(const struct srv_gen *g) {
     json_t *messages = json_copy(json_object_get(g->root, "messages"));
-    if (json_is_string(json_object_get(g->request, "instructions")) && json_array_size(messages)) json_array_remove(messages, 0);
+    bool system = json_is_string(json_object_get(g->request, "instructions"));
+    if (system && json_array_size(messages)) json_array_remove(messages, 0);
     return messages;
 }
 
@@ -270,10 +272,15 @@ void srv_response_store(const struct srv_gen *g, const char *body, size_t n) {
     if (!g->store) return;
     json_t *calls = json_array(), *messages = srv_response_messages(g), *m;
     bool called = calls_whole(g, a);
-    for (uint32_t i = 0; called && i < a->num_tools; i++)
-        json_array_append_new(calls, json_pack("{s:s, s:s, s:{s:s, s:s}}", "id", a->tools[i].id, "type", "function", "function", "name", a->tools[i].name ? a->tools[i].name : "",
-                                               "arguments", a->tools[i].arguments.p ? a->tools[i].arguments.p : "{}"));
-    m = json_pack("{s:s, s:o*}", "role", "assistant", "content", json_stringn(a->text.p && !(called && g->tools >= SRV_TOOLS_REQUIRED) ? a->text.p : "", called && g->tools >= SRV_TOOLS_REQUIRED ? 0 : a->text.n));
+    for (uint32_t i = 0; called && i < a->num_tools; i++) {
+        const struct srv_tool *t = &a->tools[i];
+        json_t *call = json_pack("{s:s, s:s, s:{s:s, s:s}}", "id", t->id, "type", "function", "function",
+                                 "name", t->name ? t->name : "", "arguments", t->arguments.p ? t->arguments.p : "{}");
+        json_array_append_new(calls, call);
+    }
+    bool has_text = a->text.p && !(called && g->tools >= SRV_TOOLS_REQUIRED);      /* that of forced calls is theirs */
+    json_t *text = has_text ? json_stringn(a->text.p, a->text.n) : json_string("");
+    m = json_pack("{s:s, s:o*}", "role", "assistant", "content", text);
     if (m && json_array_size(calls)) json_object_set(m, "tool_calls", calls);
     if (m) json_array_append_new(messages, m);
     json_decref(calls);

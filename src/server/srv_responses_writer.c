@@ -30,7 +30,8 @@ static void place(struct srv_gen *g, const struct srv_answer *a, bool content) {
 }
 
 static const struct vc_buf *block_text(const struct srv_answer *a) {
-    return a->block == SRV_ITEM_REASONING ? &a->reasoning : a->block == SRV_ITEM_MESSAGE ? &a->text : &a->tools[a->num_tools - 1].arguments;
+    if (a->block == SRV_ITEM_REASONING) return &a->reasoning;
+    return a->block == SRV_ITEM_MESSAGE ? &a->text : &a->tools[a->num_tools - 1].arguments;
 }
 
 static void item_event(struct srv_gen *g, const struct srv_answer *a, bool done) {
@@ -52,7 +53,8 @@ static void part_event(struct srv_gen *g, const struct srv_answer *a, bool done)
     const struct vc_buf *t = block_text(a);
     event(g, done ? "response.content_part.done" : "response.content_part.added");
     place(g, a, true);
-    vc_buf_printf(&g->call->out, ",\"part\":{\"type\":\"%s\",\"text\":", a->block == SRV_ITEM_MESSAGE ? "output_text" : "reasoning_text");
+    const char *type = a->block == SRV_ITEM_MESSAGE ? "output_text" : "reasoning_text";
+    vc_buf_printf(&g->call->out, ",\"part\":{\"type\":\"%s\",\"text\":", type);
     vc_json_add_str(&g->call->out, t->p ? t->p + a->block_from : "", done ? t->n - a->block_from : 0);
     if (a->block == SRV_ITEM_MESSAGE) vc_buf_adds(&g->call->out, ",\"annotations\":[],\"logprobs\":[]");
     vc_buf_adds(&g->call->out, "}");
@@ -61,7 +63,9 @@ static void part_event(struct srv_gen *g, const struct srv_answer *a, bool done)
 
 /* The block's whole text. */
 static void done_event(struct srv_gen *g, const struct srv_answer *a) {
-    static const char *const names[] = { "", "response.reasoning_text.done", "response.output_text.done", "response.function_call_arguments.done" };
+    static const char *const names[] = {
+        "", "response.reasoning_text.done", "response.output_text.done", "response.function_call_arguments.done",
+    };
     const struct vc_buf *t = block_text(a);
     event(g, names[a->block]);
     place(g, a, a->block != SRV_ITEM_CALL);
@@ -107,7 +111,8 @@ static void tool_chunk(struct srv_gen *g, struct srv_answer *a, const vc_tool_de
         close_block(g, a);
         open_block(g, a, SRV_ITEM_CALL, 0);
     }
-    if (t->arguments_len && a->block == SRV_ITEM_CALL) delta(g, a, "response.function_call_arguments.delta", t->arguments, t->arguments_len);
+    if (t->arguments_len && a->block == SRV_ITEM_CALL)
+        delta(g, a, "response.function_call_arguments.delta", t->arguments, t->arguments_len);
 }
 
 static void chunk(struct srv_gen *g, struct srv_part *p, struct srv_answer *a, const vc_output *o) {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
- * srv_watch.c: clients that leave. A suspended connection is not polled by libmicrohttpd, so its socket is watched here
- * for a hang-up. Sockets come and go on the HTTP thread alone: added when a call leaves it, taken out when libmicrohttpd
- * tells that the call has ended, which it does before it closes the socket. So none is watched that is closed, and its
- * number is not yet another one's. A slot carries a generation: an event that was already on its way when the call ended
- * finds another one and does nothing. */
+ * srv_watch.c: clients that leave. A suspended connection is not polled by libmicrohttpd, so its socket is watched
+ * here for a hang-up. Sockets come and go on the HTTP thread alone: added when a call leaves it, taken out when
+ * libmicrohttpd tells that the call has ended, which it does before it closes the socket. So none is watched that is
+ * closed, and its number is not yet another one's. A slot carries a generation: an event that was already on its way
+ * when the call ended finds another one and does nothing. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -80,7 +80,8 @@ vc_status srv_watch_start(struct srv *s, vc_err *err) {
     w->epoll = epoll_create1(EPOLL_CLOEXEC);
     w->quit = eventfd(0, EFD_CLOEXEC);
     struct epoll_event ev = { .events = EPOLLIN, .data.u64 = UINT64_MAX };
-    if (w->epoll < 0 || w->quit < 0 || epoll_ctl(w->epoll, EPOLL_CTL_ADD, w->quit, &ev) != 0 || pthread_create(&w->thread, NULL, watch, w) != 0)
+    if (w->epoll < 0 || w->quit < 0 || epoll_ctl(w->epoll, EPOLL_CTL_ADD, w->quit, &ev) != 0 ||
+        pthread_create(&w->thread, NULL, watch, w) != 0)
         return vc_fail(err, VC_E_IO, "the watcher of connections did not start: %s", strerror(errno));
     return VC_OK;
 }
@@ -113,7 +114,8 @@ void srv_watch_add(struct srv_call *c, int fd) {
         t->generation++;
         t->fd = fd;
         c->watch = i;
-        struct epoll_event ev = { .events = EPOLLRDHUP | EPOLLHUP | EPOLLERR | EPOLLONESHOT, .data.u64 = (uint64_t)t->generation << 32 | i };
+        struct epoll_event ev = { .events = EPOLLRDHUP | EPOLLHUP | EPOLLERR | EPOLLONESHOT,
+                                  .data.u64 = (uint64_t)t->generation << 32 | i };
         epoll_ctl(w->epoll, EPOLL_CTL_ADD, fd, &ev);
     }
     pthread_mutex_unlock(&w->lock);
