@@ -5,6 +5,8 @@ usage: fields_test.py VLLMC MODEL.gguf. Only the standard library. Names: vllm_f
 with random weights; its greedy answer to the base request is compared with the answer that has the field, too."""
 import json, math, os, socket, subprocess, sys, tempfile, time, traceback, urllib.error, urllib.request
 
+import http.client as http_client
+
 import long_context
 
 binary, model = sys.argv[1:3]
@@ -332,7 +334,27 @@ def background_drained(kind, field):
     assert server.p.wait(60) == 0
 
 
-row("responses", "background", both(background, background_events, background_cancel, background_left, background_drained, same(False), bad("later")))
+def background_many(kind, field):
+    """The store has room for 1,024 responses: those that are made stay, one more is refused until one is done."""
+    server = Server("--max-num-queued-reqs", "3000", path=THINKS.path)
+    http = http_client.HTTPConnection("127.0.0.1", int(server.url.rsplit(":", 1)[1]))
+
+    def ask(method, path, body=None):
+        http.request(method, path, json.dumps(body), {"Content-Type": "application/json"})
+        r = http.getresponse()
+        return r.status, json.loads(r.read())
+    made = [ask("POST", PATHS[kind], LONG) for _ in range(1030)]
+    assert [status for status, _ in made] == [200] * 1024 + [429] * 6, [status for status, _ in made][1020:]
+    first, last = ("/v1/responses/" + made[i][1]["id"] for i in (0, 1023))
+    assert ask("POST", last + "/cancel")[0] == 200
+    while ask("POST", PATHS[kind], LONG)[0] == 429:              # until the cancelled one has left the engine; then it makes room
+        time.sleep(0.02)
+    assert ask("GET", last)[0] == 404 and ask("GET", first)[1]["status"] in ("queued", "in_progress")
+    server.p.terminate()
+    assert server.p.wait(60) == 0
+
+
+row("responses", "background", both(background, background_events, background_cancel, background_left, background_drained, background_many, same(False), bad("later")))
 
 # ---- sampling ----
 row(GEN, "temperature", both(then(2, changed, seed=3), bad(2.5)))
