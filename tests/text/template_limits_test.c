@@ -115,6 +115,7 @@ static void renders(void **state) {
         vc_err err = VC_ERR_INIT;
         bool by_time = !*cases[i].want || strstr(cases[i].want, "longer");
         struct vc_template_limits limits = { .ms = by_time ? MS : 20000, .memory_bytes = by_time ? 64 << 20 : 8 << 20 };
+        if (strstr(cases[i].want, "longer")) limits.steps = UINT64_MAX;       /* a fast machine is through with the steps before the time */
         if (vc_template_compile(&t, cases[i].text, strlen(cases[i].text), &err)) fail_msg("%s: %s", cases[i].text, err.text);
         double before = vc_now();
         vc_status s = vc_template_render_vars(t, NULL, 0, &limits, &out, &err);
