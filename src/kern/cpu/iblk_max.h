@@ -15,8 +15,9 @@
 struct max_part { float best; uint32_t exact; };
 static const enum vc_dtype MAX_F = VC_Q8_0;
 
-/* Upper bounds of the 32 columns of panel p to u; the greatest estimate is returned. off, span: per block, as above. */
-static float max_bounds(const struct vc_iblk_job *j, const uint32_t *q, const float *d, const float *off, const float *span, uint32_t p, float *u) {
+/* Upper bounds of the 32 columns of panel p to u; the greatest estimate is returned. off, span: per block, as above; w_end: of a tile. */
+static float max_bounds(const struct vc_iblk_job *j, const uint32_t *q, const float *d, const float *off, const float *span, uint32_t p,
+                        const uint8_t *w_end, float *u) {
     enum { NV = 32 / VL };
     const uint8_t *w = j->panel + p * vc_iblk_panel_bytes(MAX_F, j->K);
     const uint32_t blocks = j->K / 32;
@@ -26,7 +27,7 @@ static float max_bounds(const struct vc_iblk_job *j, const uint32_t *q, const fl
     VC_UNROLL for (int v = 0; v < NV; v++) y[v] = r[v] = V(setzero_ps)();
     for (uint32_t b = 0; b < blocks; b++, w += vc_iblk_block_bytes(MAX_F), q += 8) {
         vi s[MR][4];
-        vc_iblk_ahead(w, vc_iblk_block_bytes(MAX_F));
+        vc_iblk_ahead(w, vc_iblk_block_bytes(MAX_F), w_end);
         VC_UNROLL for (int v = 0; v < NV; v++) s[0][v] = zero_i();
         vc_iblk_dots(VC_Q4_0, 1, NV, 1, w + vc_iblk_head(MAX_F), w, q, 0, 8, s);      /* h, as the codes of Q4_0 without their offset */
         const vf da = V(set1_ps)(d[b]), o = V(set1_ps)(off[b]), sp = V(set1_ps)(span[b]);
@@ -68,7 +69,7 @@ static void max_sums(const struct vc_iblk_job *j, const int8_t *a, float *off, f
 static float max_exact(const struct vc_iblk_job *j, const void *acts, struct vc_iblk_own *own, uint32_t p) {
     const uint32_t c0 = p * VC_IBLK_COLS, n = VC_MIN(j->N - c0, (uint32_t)VC_IBLK_COLS);
     float *y = (float *)(void *)j->y + c0, best = -INFINITY;
-    panel_row(j, acts, own, p);
+    panel_row(j, acts, own, p, j->panel, j->low);
     store_row(j, 0, p, own->sum[0]);
     for (uint32_t c = 0; c < n; c++) {
         if (!(y[c] - y[c] == 0)) y[c] = NAN;
@@ -79,13 +80,14 @@ static float max_exact(const struct vc_iblk_job *j, const void *acts, struct vc_
 
 static void max_screen(const struct vc_iblk_job *j, const void *acts, struct vc_iblk_own *own, float *sums, struct max_part *out, uint32_t p0, uint32_t p1) {
     const struct vc_iblk_act at = vc_iblk_act(MAX_F, j->K);
+    const uint8_t *w_end = vc_iblk_ahead_end(j->panel, vc_iblk_panel_bytes(MAX_F, j->K), p0, p1);
     const char *a = acts;
     float *off = sums, *span = sums + j->K / 32, estimate = -INFINITY, u[VC_IBLK_COLS];
     *out = (struct max_part){ -INFINITY, p0 };
     max_sums(j, (const int8_t *)acts, off, span);
     for (uint32_t p = p0; p < p1; p++) {
         const uint32_t c0 = p * VC_IBLK_COLS, n = VC_MIN(j->N - c0, (uint32_t)VC_IBLK_COLS);
-        float top = max_bounds(j, acts, (const float *)(const void *)(a + at.d), off, span, p, u);
+        float top = max_bounds(j, acts, (const float *)(const void *)(a + at.d), off, span, p, w_end, u);
         memcpy((float *)(void *)j->y + c0, u, n * sizeof *u);
         if (top > estimate) {
             estimate = top;

@@ -36,6 +36,7 @@ _Static_assert(sizeof(struct vc_iblk_own) <= VC_IBLK_OWN, "VC_IBLK_OWN");
 struct vc_iblk_tile {
     const uint8_t *w;                           /* direct: panel block at the first column; else codes */
     const uint8_t *low;                         /* direct: its part behind the blocks; w where there is none */
+    const uint8_t *w_end, *low_end;             /* direct: vc_iblk_ahead_end of both */
     struct vc_iblk_own *own;
     const uint32_t *q, *init, *aux, *add;
     const float *d;
@@ -84,10 +85,20 @@ VC_INLINE void vc_iblk_start(const int centre, const int mr, const int nr, const
     EACH_I EACH_J s[i][j] = centre ? broadcast(init + i) : zero_i();
 }
 
-/* One row waits for its weights: ask for the lines of a block this far ahead (prefetch never faults). */
-enum { AHEAD = 5 * 1024 };
-VC_INLINE void vc_iblk_ahead(const uint8_t *p, const size_t bytes) {
-    VC_UNROLL for (size_t i = 0; i < bytes; i += 64) _mm_prefetch((const char *)p + AHEAD + i, _MM_HINT_T0);
+/* One row waits for its weights: ask for the lines of a block this far ahead, where the share is longer than SHORT. Measured on
+ * Zen 3 (AVX2: into the first cache) and on Zen 4 (AVX-512: into the second, which has more open misses; shares that may be in the
+ * last cache are best left to the hardware). */
+enum { AHEAD = VC_TIER_LEVEL == 2 ? 16 * 1024 : 5 * 1024, SHORT = VC_TIER_LEVEL == 2 ? 8 << 20 : 0 };
+/* Where asking ends: behind panels [p0, p1) of n bytes each, or at once. */
+VC_INLINE const uint8_t *vc_iblk_ahead_end(const uint8_t *panels, size_t n, uint32_t p0, uint32_t p1) {
+    return panels + ((p1 - p0) * n > SHORT ? p1 : p0) * n;
+}
+VC_INLINE void vc_iblk_ahead(const uint8_t *p, const size_t bytes, const uint8_t *end) {
+    if (end - p <= AHEAD) return;
+    VC_UNROLL for (size_t i = 0; i < bytes; i += 64) {
+        if (VC_TIER_LEVEL == 2) _mm_prefetch((const char *)p + AHEAD + i, _MM_HINT_T1);
+        else _mm_prefetch((const char *)p + AHEAD + i, _MM_HINT_T0);
+    }
 }
 
 /* Blocks of 32. */
@@ -101,8 +112,8 @@ VC_INLINE void vc_iblk_tile_32(const enum vc_dtype f, const int mr, const int nr
     for (uint32_t b = 0; b < t->n; b++) {
         vi s[MR][4];
         vf dw[4], mw[4];
-        if (direct) vc_iblk_ahead(w, vc_iblk_block_bytes(f));
-        if (direct && vc_iblk_low(f)) vc_iblk_ahead(low, vc_iblk_low(f));
+        if (direct) vc_iblk_ahead(w, vc_iblk_block_bytes(f), t->w_end);
+        if (direct && vc_iblk_low(f)) vc_iblk_ahead(low, vc_iblk_low(f), t->low_end);
         vc_iblk_start(centre, mr, nr, init, s);
         vc_iblk_dots(f, mr, nr, direct, direct ? w + vc_iblk_head(f) : w, low, q, 0, 8, s);
         EACH_J {
@@ -184,9 +195,9 @@ VC_INLINE void vc_iblk_tile_256(const enum vc_dtype f, const int mr, const int n
             const uint8_t *u = w + vc_iblk_head(f);
             vi sum[MR][4];
             EACH_I EACH_J sum[i][j] = zero_i();
-            vc_iblk_ahead(w, vc_iblk_head(f));
+            vc_iblk_ahead(w, vc_iblk_head(f), t->w_end);
             for (int unit = 0; unit < 8; unit++, u += vc_iblk_unit(f), q += 8 * mr, init += subs * mr) {
-                vc_iblk_ahead(u, vc_iblk_unit(f));
+                vc_iblk_ahead(u, vc_iblk_unit(f), t->w_end);
                 VC_UNROLL for (int h = 0; h < n; h++) {
                     vi s[MR][4];
                     vc_iblk_start(centre, mr, nr, init + h * mr, s);

@@ -53,13 +53,16 @@ static void point(struct vc_iblk_tile *t, const struct vc_iblk_job *j, const cha
     t->add = (const uint32_t *)(const void *)(rows + (at.add + k0 / 32 * 4) * mr);
 }
 
-/* One row: the columns of panel p to own->sum[0], K block after K block, straight through. */
-static void panel_row(const struct vc_iblk_job *j, const void *acts, struct vc_iblk_own *own, uint32_t p) {
+/* One row: the columns of panel p to own->sum[0], K block after K block, straight through. w_end, low_end: of the tile. */
+static void panel_row(const struct vc_iblk_job *j, const void *acts, struct vc_iblk_own *own, uint32_t p, const uint8_t *w_end, const uint8_t *low_end) {
     const enum vc_dtype f = j->weight;
     const uint32_t kblock = vc_kblock(j->K);
     const uint8_t *w = j->panel + p * vc_iblk_panel_bytes(f, j->K), *low = j->low + p * vc_iblk_low_bytes(f, j->K);
     for (uint32_t k = 0; k < j->K; k += kblock) {
-        struct vc_iblk_tile t = { .w = w, .low = low, .own = own, .n = VC_MIN(kblock, j->K - k) / vc_iblk_block(f), .acc = own->acc[0], .first = 1 };
+        struct vc_iblk_tile t = {
+            .w = w, .low = low, .w_end = w_end, .low_end = low_end, .own = own,
+            .n = VC_MIN(kblock, j->K - k) / vc_iblk_block(f), .acc = own->acc[0], .first = 1,
+        };
         point(&t, j, acts, 1, k);
         formats[f].direct(&t);
         add_block(own->sum[0], own->acc[0], VC_IBLK_COLS, k == 0);
@@ -112,8 +115,10 @@ static void panel_rows(const struct vc_iblk_job *j, const char *acts, struct vc_
 void VC_K(vc_iblk_panels)(const struct vc_iblk_job *j, const void *acts, void *own, uint32_t p0, uint32_t p1) {
     if (j->M == 1) {
         struct vc_iblk_own *o = own;
+        const uint8_t *w_end = vc_iblk_ahead_end(j->panel, vc_iblk_panel_bytes(j->weight, j->K), p0, p1);
+        const uint8_t *low_end = vc_iblk_ahead_end(j->low, vc_iblk_low_bytes(j->weight, j->K), p0, p1);
         for (uint32_t p = p0; p < p1; p++) {
-            panel_row(j, acts, o, p);
+            panel_row(j, acts, o, p, w_end, low_end);
             store_row(j, 0, p, o->sum[0]);
         }
         return;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * isa.h: what every kernel source includes first. A source is compiled once per tier (cmake/rooms.cmake):
- * VC_TIER_LEVEL is 0 portable (any CPU, no x86 headers), 1 AVX2+FMA+F16C, 2 AVX-512 F/BW/DQ/VL/VNNI/BF16;
+ * VC_TIER_LEVEL is 0 portable (any CPU, no x86 headers), 1 AVX2+FMA+F16C, 2 AVX-512 F/BW/DQ/VL/VNNI (BF16: pair_dp.c alone);
  * VC_K(name) is the function's name in this tier, name_portable, name_avx2 or name_avx512.
  * With VC_EMULATE_AVX512 level 2 is compiled for AVX2 machines over SIMDe and the shims of tests/kern/emulate_avx512.h. */
 #ifndef VC_KERN_CPU_ISA_H
