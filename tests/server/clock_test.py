@@ -88,12 +88,13 @@ class Beside:
         jumps, s = self.clock.jumps, self.server.open()
         body = {"prompt": [5, 6, 7], "max_tokens": 240, "ignore_eos": True, "stream": True, "n": 16, "temperature": 0}
         s.sendall(completion_bytes(body))
-        data = b""
-        while part := s.recv(65536):
-            data += part
+        r = http.client.HTTPResponse(s)                 # an event may lie in two chunks of HTTP
+        r.begin()
+        data = r.read()
         s.close()
-        if not data.startswith(b"HTTP/1.1 200") or b"data: [DONE]" not in data or data.count(b'"finish_reason":"length"') != 16:
-            raise ValueError(f"ended early: {data[:100]} … {data[-200:]}")
+        ends = data.count(b'"finish_reason":"length"')
+        if r.status != 200 or b"data: [DONE]" not in data or ends != 16:
+            raise ValueError(f"ended early: status {r.status}, {ends} of 16 ends: {data[:100]} … {data[-200:]}")
         self.count["streams over a jump"] += self.clock.jumps > jumps
 
     def one_session(self, _rng, kept):
