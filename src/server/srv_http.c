@@ -23,12 +23,21 @@ enum {
     SPARE_FILES = 128              /* files that are not connections: models, logs, devices */
 };
 
+/* How much of n bytes to send in one block of at most max: up to the end of the last event that is in it whole, for clients that take
+ * a chunk of HTTP for events; an event longer than a block is cut. */
+static size_t whole_events(const char *p, size_t n, size_t max) {
+    if (n <= max) return n;
+    for (size_t i = max; i >= 2; i--)
+        if (p[i - 1] == '\n' && p[i - 2] == '\n') return i;
+    return max;
+}
+
 /* A stream's next bytes. Nothing there: the connection sleeps until srv_wake_locked. */
 static ssize_t read_stream(void *cls, uint64_t pos, char *buf, size_t max) {
     struct srv_call *c = cls;
     (void)pos;
     pthread_mutex_lock(&c->lock);
-    size_t left = c->out.n - c->sent, n = left < max ? left : max;
+    size_t left = c->out.n - c->sent, n = whole_events(c->out.p + c->sent, left, max);
     ssize_t result = (ssize_t)n;
     if (c->gone) {
         result = MHD_CONTENT_READER_END_WITH_ERROR;
