@@ -192,10 +192,10 @@ void srv_gen_output(struct srv_part *p, const vc_output *output) {
         const vc_output *send = g->interval > 1 ? srv_hold(g, a, o, &joined) : o;
         pthread_mutex_lock(&c->lock);
         if (send) stream_chunk(g, p, a, send);
-        bool over = c->gone;
+        bool over = c->gone && p->submitted;       /* submit_part looks itself whether it is too late */
         send_locked(c);
         pthread_mutex_unlock(&c->lock);
-        if (over && !end && p->submitted) (void)vc_cancel(c->model->engine, o->request_id);
+        if (over && !end) (void)vc_cancel(c->model->engine, o->request_id);
     }
     if (o->finished) p->open_answers--;
     if (end) end_part(g, p);
