@@ -2,15 +2,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """Prefill and decode of a GGUF file by vllmc and by llama.cpp (the wheel xllamacpp), interleaved, medians.
 
-usage: beside_llama.py VLLMC MODEL.gguf [ROUNDS [PROMPT [ANSWER [THREADS]]]]     (default 3 rounds, 512 + 64 tokens, 2 threads)
+    bench/beside_llama.py build/vllmc MODEL.gguf --rounds 5
 
 Both get token ids that they have not seen, greedy, batch 1. llama.cpp's figures are its own timings of the request.
 """
+import argparse
 import json
 import random
 import statistics
 import subprocess
-import sys
 
 import xllamacpp
 
@@ -48,16 +48,21 @@ def vllmc(program, model, prompt, answer, threads):
 
 
 def main():
-    program, model = sys.argv[1:3]
-    rounds, prompt, answer, threads = [int(sys.argv[3 + i]) if len(sys.argv) > 3 + i else d for i, d in enumerate((3, 512, 64, 2))]
+    p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    p.add_argument("program")
+    p.add_argument("model")
+    p.add_argument("--rounds", type=int, default=3)
+    p.add_argument("--prompt", type=int, default=512, help="tokens")
+    p.add_argument("--answer", type=int, default=64, help="tokens")
+    p.add_argument("--threads", type=int, default=2)
+    a = p.parse_args()
     ours, theirs = [], []
-    for pair in llama(model, prompt, answer, threads, rounds):
+    for pair in llama(a.model, a.prompt, a.answer, a.threads, a.rounds):
         theirs.append(pair)
-        ours.append(vllmc(program, model, prompt, answer, threads))
+        ours.append(vllmc(a.program, a.model, a.prompt, a.answer, a.threads))
     for i, what in enumerate(("prefill", "decode")):
-        a = statistics.median(o[i] for o in ours)
-        b = statistics.median(t[i] for t in theirs)
-        print(f"{what:8} vllmc {a:8.1f}   llama.cpp {b:8.1f}   ratio {a / b:.2f}   ({[round(o[i]) for o in ours]} {[round(t[i]) for t in theirs]})")
+        we, they = (statistics.median(run[i] for run in runs) for runs in (ours, theirs))
+        print(f"{what:8} vllmc {we:8.1f}   llama.cpp {they:8.1f}   ratio {we / they:.2f}   ({[round(o[i]) for o in ours]} {[round(t[i]) for t in theirs]})")
 
 
 main()

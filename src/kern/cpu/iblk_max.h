@@ -69,7 +69,7 @@ static void max_sums(const struct vc_iblk_job *j, const int8_t *a, float *off, f
 static float max_exact(const struct vc_iblk_job *j, const void *acts, struct vc_iblk_own *own, uint32_t p) {
     const uint32_t c0 = p * VC_IBLK_COLS, n = VC_MIN(j->N - c0, (uint32_t)VC_IBLK_COLS);
     float *y = (float *)(void *)j->y + c0, best = -INFINITY;
-    panel_row(j, acts, own, p, j->panel, j->low);
+    panel_row(j, acts, own, p, j->panel, j->low);                 /* a single panel: nothing to ask for ahead */
     store_row(j, 0, p, own->sum[0]);
     for (uint32_t c = 0; c < n; c++) {
         if (!(y[c] - y[c] == 0)) y[c] = NAN;
